@@ -26,10 +26,10 @@
 //! let planner = Planner::new(spectrum, Rank::new(3)?, family, Bounding::UnitNorm)?;
 //! let prediction = planner.predict(Epsilon::new(2.0)?, 40_000)?;
 //! assert!((0.04..0.05).contains(&prediction.sin_theta_squared));
-//! assert!(prediction.components.iter().all(|component| component.recoverable));
+//! assert_eq!(prediction.recoverable, [true; 3]);
 //! // A hundredth of the people: no component leaves the noise.
 //! let prediction = planner.predict(Epsilon::new(2.0)?, 400)?;
-//! assert!(prediction.threshold > 0.22 && !prediction.components[0].recoverable);
+//! assert!(prediction.threshold > 0.22 && !prediction.recoverable[0]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -45,6 +45,7 @@ pub use shuffled::Batches;
 
 use fantope::{FantopeError, Rank};
 use nalgebra::DMatrix;
+use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use crate::covariance::Covariance;
@@ -211,59 +212,31 @@ impl NoiseLaw {
 
 /// The prediction for the leading k components.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(into = "PredictionDocument")]
 #[non_exhaustive]
 pub struct Prediction {
-    /// One by one, most variance first.
-    pub components: Vec<ComponentPrediction>,
     /// Expected `||sin Theta||_F^2` of the whole subspace, 0 to `uninformed`: the sum over the components.
     pub sin_theta_squared: f64,
+    /// For each component v, most variance first, the expected `1 - ||V^T v||^2`: the part of the true component that
+    /// the recovered subspace misses.
+    pub per_component: Vec<f64>,
+    /// Whether the eigenvalue of each is above the threshold. If not, an eigendecomposition finds nothing of it: more
+    /// reports, a larger epsilon, or sparse recovery with a small support are needed.
+    pub recoverable: Vec<bool>,
     /// `k (1 - k/d)`: the error of a random subspace.
     pub uninformed: f64,
     /// The true eigenvalue above which a component can be recovered at all.
     pub threshold: f64,
 }
 
-/// The serialized form, with lists over the components.
-#[derive(Serialize)]
-struct PredictionDocument {
-    sin_theta_squared: f64,
-    per_component: Vec<f64>,
-    recoverable: Vec<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    uninformed: Option<f64>,
-    threshold: f64,
-}
-
-impl From<Prediction> for PredictionDocument {
-    fn from(prediction: Prediction) -> Self {
-        Self {
-            sin_theta_squared: prediction.sin_theta_squared,
-            per_component: prediction.components.iter().map(|component| component.sin_squared).collect(),
-            recoverable: prediction.components.iter().map(|component| component.recoverable).collect(),
-            uninformed: Some(prediction.uninformed),
-            threshold: prediction.threshold,
-        }
-    }
-}
-
 /// Serializes a prediction of a plan, which itself has the error of a random subspace.
 fn alone<S: Serializer>(prediction: &Option<Prediction>, serializer: S) -> Result<S::Ok, S::Error> {
-    let document = |found| PredictionDocument { uninformed: None, ..PredictionDocument::from(found) };
-    prediction.clone().map(document).serialize(serializer)
-}
-
-/// The prediction for one component.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct ComponentPrediction {
-    /// Its true eigenvalue; the bulk's where the spectrum has fewer signals than the rank.
-    pub eigenvalue: f64,
-    /// Expected `1 - ||V^T v||^2`: the part of the true component that the recovered subspace misses.
-    pub sin_squared: f64,
-    /// Whether its eigenvalue is above the threshold. If not, an eigendecomposition finds nothing of it: more reports,
-    /// a larger epsilon, or sparse recovery with a small support are needed.
-    pub recoverable: bool,
+    let Some(found) = prediction else { return serializer.serialize_none() };
+    let mut document = serializer.serialize_struct("Prediction", 4)?;
+    document.serialize_field("sin_theta_squared", &found.sin_theta_squared)?;
+    document.serialize_field("per_component", &found.per_component)?;
+    document.serialize_field("recoverable", &found.recoverable)?;
+    document.serialize_field("threshold", &found.threshold)?;
+    document.end()
 }
 
 /// Predicts the error of the leading `rank` components of an estimate, relative to the population from which the
@@ -286,18 +259,16 @@ pub(crate) fn predict(spectrum: &Spectrum, rank: Rank, law: &NoiseLaw) -> Result
     let captured = finite::captured(spectrum, rank.value(), law, &bulk)?;
     // Any basis captures k in all: what the components leave is spread over the bulk.
     let rest = (k - captured.iter().sum::<f64>()) / (d - captured.len() as f64);
-    let components: Vec<ComponentPrediction> = (0..rank.value())
-        .map(|index| {
-            let eigenvalue = spectrum.signals.get(index).copied().unwrap_or(spectrum.bulk);
-            let sin_squared = (1.0 - captured.get(index).copied().unwrap_or(rest)).clamp(0.0, 1.0 - k / d);
-            ComponentPrediction { eigenvalue, sin_squared, recoverable: eigenvalue > bulk.threshold() }
-        })
-        .collect();
+    let missed = |index: usize| (1.0 - captured.get(index).copied().unwrap_or(rest)).clamp(0.0, 1.0 - k / d);
+    let per_component: Vec<f64> = (0..rank.value()).map(missed).collect();
+    let (threshold, level) = (bulk.threshold(), spectrum.bulk);
+    let is_above = |index: usize| spectrum.signals.get(index).copied().unwrap_or(level) > threshold;
     Ok(Prediction {
-        sin_theta_squared: components.iter().map(|component| component.sin_squared).sum(),
-        components,
+        sin_theta_squared: per_component.iter().sum(),
+        per_component,
+        recoverable: (0..rank.value()).map(is_above).collect(),
         uninformed: k * (1.0 - k / d),
-        threshold: bulk.threshold(),
+        threshold,
     })
 }
 
@@ -423,9 +394,8 @@ mod tests {
             let spectrum = Spectrum::new(40, vec![0.2, 0.4], 0.01).unwrap();
             let prediction = predict(&spectrum, rank(2), &law).unwrap();
             let first_order = |signal| 38.0 * law.cross_variance(signal, 0.01) / (signal - 0.01_f64).powi(2);
-            for (component, signal) in prediction.components.iter().zip([0.4, 0.2]) {
-                assert_eq!(component.eigenvalue, signal);
-                assert!((component.sin_squared / first_order(signal) - 1.0).abs() < 0.02, "{component:?}");
+            for (missed, signal) in prediction.per_component.iter().zip([0.4, 0.2]) {
+                assert!((missed / first_order(signal) - 1.0).abs() < 0.02, "{prediction:?}");
             }
         }
     }
@@ -437,7 +407,7 @@ mod tests {
         let first = predict(&near, rank(1), &law).unwrap();
         let pair = law.cross_variance(0.4, 0.3) / 0.1_f64.powi(2);
         let both = predict(&near, rank(2), &law).unwrap();
-        let turned = first.sin_theta_squared - both.components[0].sin_squared;
+        let turned = first.sin_theta_squared - both.per_component[0];
         assert!((turned / pair - 1.0).abs() < 0.01, "{turned} {pair}");
         // Tied components cannot be distinguished: half of either is found.
         let tied = Spectrum::new(20, vec![0.4, 0.4], 0.01).unwrap();
@@ -451,7 +421,7 @@ mod tests {
         let spectrum = Spectrum::new(40, vec![0.3], 0.7 / 39.0).unwrap();
         let prediction = predict(&spectrum, rank(3), &law).unwrap();
         assert!(prediction.threshold > 0.3);
-        assert!(prediction.components.iter().all(|component| !component.recoverable));
+        assert_eq!(prediction.recoverable, [false; 3]);
         assert!((prediction.uninformed - 3.0 * (1.0 - 3.0 / 40.0)).abs() < 1e-12);
         let ratio = prediction.sin_theta_squared / prediction.uninformed;
         assert!(ratio <= 1.0 && ratio > 0.97, "{ratio}");
@@ -497,20 +467,15 @@ mod tests {
         let law = double_cap_law(40, 2.0, 100_000);
         let spectrum = Spectrum::new(40, vec![0.5], 0.5 / 39.0).unwrap();
         let prediction = predict(&spectrum, rank(3), &law).unwrap();
-        assert_eq!(prediction.components.len(), 3);
-        assert_eq!(prediction.components.iter().filter(|component| component.recoverable).count(), 1);
-        let [first, second, third] = [0, 1, 2].map(|index| prediction.components[index]);
-        assert_eq!([first.eigenvalue, second.eigenvalue], [0.5, 0.5 / 39.0]);
-        assert_eq!(second, third);
+        assert_eq!(prediction.recoverable, [true, false, false]);
         // Three random directions miss as much as is possible.
-        assert_eq!(second.sin_squared, 1.0 - 3.0 / 40.0);
-        let sum: f64 = prediction.components.iter().map(|component| component.sin_squared).sum();
-        assert_eq!(prediction.sin_theta_squared, sum);
-        assert!(first.sin_squared > 0.0 && first.sin_squared < 0.1, "{first:?}");
+        assert_eq!(prediction.per_component[1..], [1.0 - 3.0 / 40.0; 2]);
+        assert_eq!(prediction.sin_theta_squared, prediction.per_component.iter().sum::<f64>());
+        assert!(prediction.per_component[0] > 0.0 && prediction.per_component[0] < 0.1, "{prediction:?}");
         let at_threshold = Spectrum::new(40, vec![prediction.threshold], 0.0).unwrap();
         let threshold = predict(&at_threshold, rank(1), &law).unwrap().threshold;
         let at = |signal: f64| {
-            predict(&Spectrum::new(40, vec![signal], 0.0).unwrap(), rank(1), &law).unwrap().components[0].recoverable
+            predict(&Spectrum::new(40, vec![signal], 0.0).unwrap(), rank(1), &law).unwrap().recoverable[0]
         };
         assert_eq!([at(threshold), at(threshold.next_up())], [false, true]);
     }

@@ -23,7 +23,7 @@ use super::signed_cap::SignedCap;
 use crate::identity::TaskDigest;
 use crate::law::NoiseLaw;
 use crate::mechanism::Mechanism;
-use crate::prediction::{Planner, Prediction, PredictionError, Spectrum, predict};
+use crate::prediction::{Planner, PredictionError, Spectrum, predict};
 use crate::privacy::Epsilon;
 use crate::record::Bounding;
 use crate::recovery::Rank;
@@ -259,7 +259,7 @@ impl<'a> Waves<'a> {
     /// # Errors
     /// [`PredictionError::Noise`] for a sample without records; [`PredictionError::Fantope`].
     pub(crate) fn errors_of_sample(&self, public: u64) -> Result<Vec<f64>, PredictionError> {
-        Ok(errors_of(&predict(self.spectrum, self.rank, &self.law_of_sample(public)?)?))
+        Ok(predict(self.spectrum, self.rank, &self.law_of_sample(public)?)?.per_component)
     }
 
     /// That of the second moments of so many public records.
@@ -281,7 +281,7 @@ impl<'a> Waves<'a> {
 
     fn split(&self, [first, second]: [u64; 2], unsplit: &Unsplit) -> Result<TwoWaves, PredictionError> {
         let law = self.law.with_records(first)?;
-        let errors = errors_of(&predict(self.spectrum, self.rank, &law)?);
+        let errors = predict(self.spectrum, self.rank, &law)?.per_component;
         let start = Start { errors: &errors, law: &law, even: false };
         let refine = |clip| self.refined(&unsplit.block, &start, second, clip);
         let safe = |one: Errors, other: Errors| if other.not_elliptical < one.not_elliptical { other } else { one };
@@ -438,10 +438,6 @@ fn outcome(before: &[f64], refined: Errors, one_wave: f64, weak: impl Fn(f64) ->
         clipped: refined.clipped,
         refused,
     }
-}
-
-fn errors_of(prediction: &Prediction) -> Vec<f64> {
-    prediction.components.iter().map(|component| component.sin_squared).collect()
 }
 
 struct Errors {

@@ -168,7 +168,7 @@ fn an_estimate_predicts_its_own_error() {
     let components = principal_components(covariance.matrix(), rank).unwrap();
     let error = sin_theta_squared(&Subspace::new(&components.vectors).unwrap(), population.subspace()).unwrap();
     assert!((0.5..2.0).contains(&(error / prediction.sin_theta_squared)), "{error} {prediction:?}");
-    assert!(prediction.components.iter().all(|component| component.recoverable));
+    assert!(prediction.recoverable.iter().all(|recoverable| *recoverable));
 }
 
 /// Variances of entries of single reports on random records, in the eigenbasis of the population: between component and

@@ -111,9 +111,8 @@ impl PlanResult {
 }
 
 fn predicted_text(what: &str, predicted: &Prediction, uninformed: f64) -> String {
-    let parts: Vec<String> =
-        predicted.components.iter().map(|component| format!("{:.4}", component.sin_squared)).collect();
-    let lost = predicted.components.iter().filter(|component| !component.recoverable).count();
+    let parts: Vec<String> = predicted.per_component.iter().map(|missed| format!("{missed:.4}")).collect();
+    let lost = predicted.recoverable.iter().filter(|recoverable| !**recoverable).count();
     let mut text = format!(
         "{what}: predicted {}, by component {}\n",
         on_scale(predicted.sin_theta_squared, uninformed),

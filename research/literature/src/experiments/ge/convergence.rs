@@ -1,6 +1,6 @@
 //! Figure 3: the distance from the truth round by round.
 
-use super::model::Model;
+use super::model::{Model, TOP};
 use super::{KEPT_ROWS, RANK, RECORDS, ROUNDS, SPARSITY, Start, expected, trajectory};
 use crate::baselines::{Pca, Sample, SubspaceEstimator as _};
 use crate::experiments::local::side;
@@ -76,7 +76,7 @@ impl Experiment for Convergence {
                 for (epsilon, delta) in PANEL_A.into_iter().chain(PANEL_B) {
                     let local = expected(&model, epsilon)?;
                     let (predicted, threshold) = (local.sin_theta_squared.sqrt(), local.threshold);
-                    let eigenvalue = local.components[0].eigenvalue;
+                    let eigenvalue = TOP / square;
                     let mut push = |variant, round: usize, error| {
                         let row = row![variant, epsilon, delta, trial, round, error, predicted, threshold, eigenvalue];
                         rows.push(row);

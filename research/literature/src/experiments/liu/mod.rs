@@ -131,7 +131,7 @@ impl Drawn {
         let square = bound * bound;
         let spectrum = Spectrum::new(dimension, vec![first / square], others / square)?;
         let local = double_cap_prediction(&spectrum, Rank::new(1)?, plain.records(), epsilon)?;
-        Ok(Self { plain, scaled, eigenvalue: local.components[0].eigenvalue, threshold: local.threshold })
+        Ok(Self { plain, scaled, eigenvalue: first / square, threshold: local.threshold })
     }
 }
 
