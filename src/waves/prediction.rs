@@ -124,22 +124,6 @@ fn margin(least: f64) -> String {
     if least < LEAST_GAIN { format!(" (by this estimate; a plan asks for {LEAST_GAIN})") } else { String::new() }
 }
 
-/// The rule on gains, for plans and for estimates.
-fn too_little(gain: f64, least: f64) -> Option<WaveRefusal> {
-    (gain < least).then_some(WaveRefusal::Gain { gain, least })
-}
-
-impl TwoWaves {
-    /// This prediction where the gain is estimated from a first wave that is over: what was planned keeps a margin.
-    fn of_estimate(self) -> Self {
-        let refused = match self.refused {
-            Some(WaveRefusal::Gain { gain, .. }) => too_little(gain, LEAST_ESTIMATED_GAIN),
-            other => other,
-        };
-        Self { refused, ..self }
-    }
-}
-
 impl WaveRefusal {
     /// The number of waves that is advised, in words.
     #[must_use]
@@ -208,9 +192,9 @@ impl<'a> Waves<'a> {
     pub fn best(&self) -> Result<TwoWaves, PredictionError> {
         let weak = |waves: &TwoWaves| matches!(waves.refused, Some(WaveRefusal::FirstWave { .. }));
         let unsplit = self.unsplit(self.records.max(2))?;
-        let mut best = self.split(self.waves_at(SHARES[0]), &unsplit)?;
+        let mut best = self.split(self.waves_at(SHARES[0]), &unsplit, LEAST_GAIN)?;
         for share in &SHARES[1..] {
-            let found = self.split(self.waves_at(*share), &unsplit)?;
+            let found = self.split(self.waves_at(*share), &unsplit, LEAST_GAIN)?;
             if (weak(&found), found.sin_theta_squared) < (weak(&best), best.sin_theta_squared) {
                 best = found;
             }
@@ -223,8 +207,9 @@ impl<'a> Waves<'a> {
     /// # Errors
     /// [`PredictionError`].
     pub fn after(&self, first: u64, second: u64) -> Result<TwoWaves, PredictionError> {
-        let found = self.split([first, second], &self.unsplit(first.saturating_add(second))?)?;
-        Ok(if self.is_estimated { found.of_estimate() } else { found })
+        // What was planned keeps a margin once the first wave is over.
+        let least_gain = if self.is_estimated { LEAST_ESTIMATED_GAIN } else { LEAST_GAIN };
+        self.split([first, second], &self.unsplit(first.saturating_add(second))?, least_gain)
     }
 
     /// All people in one wave about the directions of a public sample of `public` records. Its components are off by
@@ -234,19 +219,18 @@ impl<'a> Waves<'a> {
     /// [`PredictionError::Noise`] for a sample without records; [`PredictionError::Fantope`].
     pub fn about_sample(&self, public: u64, errors: &[f64], each: f64) -> Result<TwoWaves, PredictionError> {
         let (sample, records) = (self.law_of_sample(public)?, self.records.max(1));
-        let block = self.block();
+        let (block, one_wave) = (self.block(), self.one_wave(records)?);
         let refine = |errors: &[f64], kappa| {
-            let start = Start { errors, law: &sample, even: true };
+            let start = Start { errors, law: &sample, even: true, one_wave, least_gain: LEAST_GAIN };
             self.refined(&block, &start, records, &block.clipped(kappa, errors))
         };
         let assumed = vec![each; errors.len()];
         let error = |kappa: &f64| refine(&assumed, *kappa).not_elliptical;
         let kappa = CLIPS.into_iter().min_by(|one, other| error(one).total_cmp(&error(other))).unwrap_or(1.0);
-        let weak = |error| WaveRefusal::Sample { error, most: MOST_FIRST_ERROR };
-        let found = outcome(errors, refine(errors, kappa), self.one_wave(records)?, weak);
+        let found = refine(errors, kappa);
         let (alone, after) = (found.first_wave, found.sin_theta_squared);
         // Nobody has to be asked for an error that is there already.
-        let refused = if alone <= after && alone <= found.one_wave {
+        let refused = if alone <= after && alone <= one_wave {
             Some(WaveRefusal::SampleAlone { alone, after })
         } else {
             found.refused
@@ -279,16 +263,19 @@ impl<'a> Waves<'a> {
         Ok(Unsplit { block, clips, one_wave: self.one_wave(all)? })
     }
 
-    fn split(&self, [first, second]: [u64; 2], unsplit: &Unsplit) -> Result<TwoWaves, PredictionError> {
+    fn split(
+        &self,
+        [first, second]: [u64; 2],
+        unsplit: &Unsplit,
+        least_gain: f64,
+    ) -> Result<TwoWaves, PredictionError> {
         let law = self.law.with_records(first)?;
         let errors = predict(self.spectrum, self.rank, &law)?.per_component;
-        let start = Start { errors: &errors, law: &law, even: false };
+        let start = Start { errors: &errors, law: &law, even: false, one_wave: unsplit.one_wave, least_gain };
         let refine = |clip| self.refined(&unsplit.block, &start, second, clip);
-        let safe = |one: Errors, other: Errors| if other.not_elliptical < one.not_elliptical { other } else { one };
+        let safe = |one: TwoWaves, other: TwoWaves| if other.not_elliptical < one.not_elliptical { other } else { one };
         let [narrowest, wider @ ..] = &unsplit.clips;
-        let refined = wider.iter().map(refine).fold(refine(narrowest), safe);
-        let weak = |error| WaveRefusal::FirstWave { error, most: MOST_FIRST_ERROR };
-        let found = outcome(&errors, refined, unsplit.one_wave, weak);
+        let found = wider.iter().map(refine).fold(refine(narrowest), safe);
         let share = first as f64 / first.saturating_add(second) as f64;
         Ok(TwoWaves { share, records: [first, second], ..found })
     }
@@ -311,7 +298,9 @@ impl<'a> Waves<'a> {
         Block { signals, leading, bulk, directions, weights, across, model }
     }
 
-    fn refined(&self, block: &Block, &Start { errors, law, even }: &Start<'_>, second: u64, clip: &Clip) -> Errors {
+    /// The prediction without the people of each wave.
+    fn refined(&self, block: &Block, start: &Start<'_>, second: u64, clip: &Clip) -> TwoWaves {
+        let &Start { errors, law, even, one_wave, least_gain } = start;
         let (k, d, scale) = (self.rank.value(), self.spectrum.dimension(), self.bounding.covariance_scale());
         let &Block { ref signals, ref leading, bulk, directions, ref weights, .. } = block;
         let &Clip { kappa, width, ref left } = clip;
@@ -366,7 +355,28 @@ impl<'a> Waves<'a> {
                 (after, after + misfit)
             })
             .unzip();
-        Errors { per_component, not_elliptical: not_elliptical.iter().sum(), kappa, clipped: left.share }
+        let (sin_theta_squared, not_elliptical): (f64, f64) = (per_component.iter().sum(), not_elliptical.iter().sum());
+        let gain = |after: f64| one_wave / after.max(f64::MIN_POSITIVE);
+        let (error, most) = (errors.iter().copied().fold(0.0, f64::max), MOST_FIRST_ERROR);
+        let refused = match gain(not_elliptical) {
+            _ if error > most && even => Some(WaveRefusal::Sample { error, most }),
+            _ if error > most => Some(WaveRefusal::FirstWave { error, most }),
+            gain if gain < least_gain => Some(WaveRefusal::Gain { gain, least: least_gain }),
+            _ => None,
+        };
+        TwoWaves {
+            share: 0.0,
+            records: [0, 0],
+            first_wave: errors.iter().sum(),
+            per_component,
+            sin_theta_squared,
+            not_elliptical,
+            one_wave,
+            gain: gain(sin_theta_squared),
+            clip_factor: kappa,
+            clipped: left.share,
+            refused,
+        }
     }
 }
 
@@ -416,34 +426,8 @@ struct Start<'a> {
     law: &'a NoiseLaw,
     /// Whether the components are turned to every side alike, not as the law says.
     even: bool,
-}
-
-/// Without the people of each wave.
-fn outcome(before: &[f64], refined: Errors, one_wave: f64, weak: impl Fn(f64) -> WaveRefusal) -> TwoWaves {
-    let sin_theta_squared: f64 = refined.per_component.iter().sum();
-    let gain = one_wave / sin_theta_squared.max(f64::MIN_POSITIVE);
-    let least_gain = one_wave / refined.not_elliptical.max(f64::MIN_POSITIVE);
-    let error = before.iter().copied().fold(0.0, f64::max);
-    let refused = if error > MOST_FIRST_ERROR { Some(weak(error)) } else { too_little(least_gain, LEAST_GAIN) };
-    TwoWaves {
-        share: 0.0,
-        records: [0, 0],
-        first_wave: before.iter().sum(),
-        per_component: refined.per_component,
-        sin_theta_squared,
-        not_elliptical: refined.not_elliptical,
-        one_wave,
-        gain,
-        clip_factor: refined.kappa,
-        clipped: refined.clipped,
-        refused,
-    }
-}
-
-struct Errors {
-    per_component: Vec<f64>,
-    /// The error of all components where the model is wrong.
-    not_elliptical: f64,
-    kappa: f64,
-    clipped: f64,
+    /// The error of one wave of all people.
+    one_wave: f64,
+    /// How many times smaller that of two waves must be.
+    least_gain: f64,
 }
