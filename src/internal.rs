@@ -73,7 +73,7 @@ pub mod recovery {
         Bootstrap, ComponentConfidence, FEWEST_REPLICATES, SubspaceEstimate, bootstrap,
     };
     pub use crate::recovery::change::{Change, ChangeError, HeldOutChange, change, check_change};
-    pub use crate::recovery::denoise::{Denoised, Denoising, Loss, denoise};
+    pub use crate::recovery::denoise::{Denoised, Denoising};
     pub use crate::recovery::feature_test::FeatureTest;
     pub use crate::recovery::held_out::{Fit, HeldOut, HeldOutAnswer, Measured};
     pub use crate::recovery::penalty::{CROSS_VALIDATION_FACTORS, cross_validate};

@@ -9,14 +9,31 @@ use crate::law::{NoiseLaw, SpikedCovariance, split_spectrum};
 use crate::linalg::symmetric_eigen;
 
 /// The treatment of the noise in a covariance. The eigenvectors stay.
+///
+/// The noise pushes the eigenvalues of components up and gives the rest a spread that is not the population's.
+/// *Shrinking* (Donoho, Gavish & Johnstone 2018; Shabalin & Nobel 2013 and Gavish & Donoho 2017 for additive noise)
+/// maps an eigenvalue above the noise edge back by [`NoiseBulk::eigenvalue`] and, for `Frobenius`, weights it with the
+/// remaining part of its direction; all others are replaced by one bulk level, so that the trace is kept. The result is
+/// positive semidefinite.
+///
+/// *Assumption*: the population is isotropic except for a few components, and there are many features. A population
+/// whose eigenvalues decline without a step has those below the edge flattened to their mean. *Effect*: where the
+/// assumption holds, no other choice of eigenvalues for the observed eigenvectors has a smaller expected loss in the
+/// limit of many features. The principal subspace is the same as without.
+///
+/// [`NoiseBulk::eigenvalue`]: crate::law::NoiseBulk::eigenvalue
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Denoising {
-    /// [`denoise`] with [`Loss::Frobenius`].
+    /// Shrinking to the matrix with the least Frobenius distance to the truth. The observed directions are tilted, so
+    /// less than the true variance is put on them: `bulk + cos^2 (eigenvalue - bulk)`.
     Frobenius,
-    /// [`denoise`] with [`Loss::Operator`].
+    /// Shrinking to the spectrum: every component gets the estimate of its true eigenvalue (least operator norm
+    /// distance).
     Operator,
-    /// Negative eigenvalues become 0.
+    /// Negative eigenvalues become 0: the nearest positive semidefinite matrix in Frobenius norm. It needs no
+    /// assumption and is never farther from a positive semidefinite truth, but keeps all the noise of the positive
+    /// half; where components stand out, shrinking comes much closer.
     Psd,
     /// Nothing is done.
     None,
@@ -63,36 +80,18 @@ impl Denoising {
 }
 
 /// The loss that shrinking minimises.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub enum Loss {
-    /// The matrix with the least Frobenius distance to the truth. The observed directions are tilted, so less than the
-    /// true variance is put on them: `bulk + cos^2 (eigenvalue - bulk)`.
+#[derive(Clone, Copy)]
+pub(super) enum Loss {
     Frobenius,
-    /// The spectrum: every component gets the estimate of its true eigenvalue (least operator norm distance).
     Operator,
 }
 
-/// Denoises a covariance estimate (d × d) whose noise is known, by shrinking its eigenvalues (Donoho, Gavish &
-/// Johnstone 2018, for `Loss::Frobenius` and `Loss::Operator`; Shabalin & Nobel 2013 and Gavish & Donoho 2017 for
-/// additive noise).
-///
-/// The noise pushes the eigenvalues of components up and gives the rest a spread that is not the population's. An
-/// eigenvalue above the noise edge is mapped back by [`NoiseBulk::eigenvalue`] and, for `Loss::Frobenius`, weighted
-/// with the remaining part of its direction; all others are replaced by one bulk level, so that the trace is kept. The
-/// eigenvectors stay. The result is positive semidefinite.
-///
-/// *Assumption*: the population is isotropic except for a few components, and there are many features. A population
-/// whose eigenvalues decline without a step has those below the edge flattened to their mean. *Effect*: where the
-/// assumption holds, no other choice of eigenvalues for the observed eigenvectors has a smaller expected loss in the
-/// limit of many features. The principal subspace is the same as without.
+/// Denoises a covariance estimate (d × d) whose noise is known, by shrinking its eigenvalues.
 ///
 /// # Errors
 /// [`FantopeError::ShapeMismatch`] when the law is for another dimension, [`FantopeError::Eigen`] when the matrix is
 /// not a finite symmetric one.
-///
-/// [`NoiseBulk::eigenvalue`]: crate::law::NoiseBulk::eigenvalue
-pub fn denoise(estimate: &DMatrix<f64>, law: &NoiseLaw, loss: Loss) -> Result<SpikedCovariance, RecoveryError> {
+pub(super) fn denoise(estimate: &DMatrix<f64>, law: &NoiseLaw, loss: Loss) -> Result<SpikedCovariance, RecoveryError> {
     let (rows, columns) = estimate.shape();
     let dimension = law.dimension();
     if rows != dimension {
@@ -110,22 +109,13 @@ pub fn denoise(estimate: &DMatrix<f64>, law: &NoiseLaw, loss: Loss) -> Result<Sp
     Ok(SpikedCovariance::from_parts(components, variances, bulk))
 }
 
-/// The nearest positive semidefinite matrix in Frobenius norm: negative eigenvalues become 0.
-///
-/// It needs no assumption and is never farther from a positive semidefinite truth, but keeps all the noise of the
-/// positive half; where components stand out, [`denoise`] comes much closer.
+/// The nearest positive semidefinite matrix in Frobenius norm.
 ///
 /// # Errors
 /// [`FantopeError::Eigen`] when the matrix is not a finite symmetric one.
 pub(super) fn project_psd(matrix: &DMatrix<f64>) -> Result<DMatrix<f64>, RecoveryError> {
     let eigen = symmetric_eigen(matrix)?;
-    let mut scaled = eigen.vectors.clone();
-    for (mut column, value) in scaled.column_iter_mut().zip(&eigen.values) {
-        column *= value.max(0.0);
-    }
-    let mut projected = scaled * eigen.vectors.transpose();
-    projected.fill_lower_triangle_with_upper_triangle();
-    Ok(projected)
+    Ok(SpikedCovariance::from_parts(eigen.vectors, eigen.values.map(|value| value.max(0.0)), 0.0).matrix())
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 
 use chacha20::ChaCha8Rng;
-use ldp_pca::internal::recovery::{Loss, denoise};
+use ldp_pca::internal::recovery::Denoising;
 use ldp_pca::mechanism::{Gaussian, MechanismFamily};
 use ldp_pca::prediction::{Batches, Goal};
 use ldp_pca::privacy::amplification::{amplify, batch_delta, batch_epsilon};
@@ -300,9 +300,7 @@ proptest! {
                 let _ = choice.select(&covariance, Reports::one(&aggregate, &other), rank, &settings, go_on);
             }
             if covariance.matrix().nrows() < 9 {
-                let law = covariance.noise_law();
-                let _ = denoise(covariance.matrix(), &law, Loss::Frobenius);
-                let _ = denoise(&DMatrix::zeros(2, 3), &law, Loss::Operator);
+                let _ = (Denoising::Frobenius.apply(&covariance), Denoising::Operator.apply(&covariance));
             }
         }
     }

@@ -18,7 +18,7 @@
 //! Of a task with centring the model has the estimated mean too, shortened by the bias of its noise. A draw is then one
 //! of the second moments of the extended records, centred as the estimate is.
 //!
-//! *Assumptions*: those of [`NoiseLaw`] and [`denoise`](super::denoise::denoise()).
+//! *Assumptions*: those of [`NoiseLaw`] and [`Denoising`](super::denoise::Denoising).
 //!
 //! A sparse method is biased by its penalty where the truth is not sparse, and a model made of its own answer would
 //! certify that it is. So every replicate of a sparse method is also drawn from a second model, made of the plain
@@ -106,7 +106,7 @@ pub struct ComponentConfidence {
 ///
 /// The intervals are for the error from the components of the population. They assume that the records are an
 /// independent sample of it, that it is isotropic except for a few components, and many features, as
-/// [`denoise`](super::denoise::denoise()) does. For a sparse method they do not contain the bias of the penalty, and
+/// [`Denoising`](super::denoise::Denoising) does. For a sparse method they do not contain the bias of the penalty, and
 /// also assume that the truth is as sparse as the answer.
 ///
 /// # Errors

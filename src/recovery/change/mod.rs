@@ -10,8 +10,8 @@
 //! estimates, each from its own law and number of reports, and measures their distance. With T of B replicates no
 //! closer than the collections are, `p = (T + 1) / (B + 1)` (Davison & Hinkley 1997, section 4.2).
 //!
-//! *Assumptions*: those of [`NoiseLaw`](crate::law::NoiseLaw) and [`denoise`](super::denoise::denoise()): a population
-//! that is isotropic except for components above the noise, and many features.
+//! *Assumptions*: those of [`NoiseLaw`](crate::law::NoiseLaw) and [`Denoising`](super::denoise::Denoising): a
+//! population that is isotropic except for components above the noise, and many features.
 //!
 //! *Without a model of the population.* Two differences have the mean zero for any one population, if the components
 //! are found without the reports that measure them. With S and S' the estimates of a fold of each collection, V and V'
