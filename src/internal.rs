@@ -66,7 +66,7 @@ pub mod privacy {
 /// Parts of an answer, and what it is made with.
 pub mod recovery {
     pub use crate::recovery::answer::{
-        Decomposition, OtherCollection, Reference, ReferenceAnswer, ReferenceComparison, Selection, ThresholdedAnswer,
+        Decomposition, OtherCollection, ReferenceAnswer, ReferenceComparison, Selection, ThresholdedAnswer,
         answer_with_rank_test, baselines_of, compare_baselines, components, explained_variance, mean_answer,
     };
     pub use crate::recovery::bootstrap::{

@@ -31,7 +31,6 @@ mod found;
 mod missing;
 mod patterns;
 mod question;
-mod reference;
 #[cfg(test)]
 pub(super) mod tests;
 mod trust;
@@ -43,7 +42,6 @@ pub use baselines::{Baseline, Baselines, baselines_of, compare_baselines};
 pub use found::{Found, MeanAnswer, Selection, SparseAnswer, ThresholdedAnswer, explained_variance, mean_answer};
 pub use missing::{Missing, Part, Unfinished};
 pub use question::{HeldOutUse, Question, Solver, When};
-pub use reference::Reference;
 pub use trust::{ComponentInterval, Confidence, OtherCollection, ReferenceAnswer, ReferenceComparison, Trust};
 pub use watch::{Step, Stop, Watch};
 
@@ -63,7 +61,7 @@ use crate::law::NoiseLaw;
 use crate::linalg::leading_eigen;
 use crate::mechanism::HostilePull;
 use crate::prediction::{PredictionError, Spectrum, predict, predict_from_estimate};
-use crate::subspace::{Subspace, SubspaceError, sin_theta_squared};
+use crate::subspace::{Subspace, SubspaceError, captured_variance, sin_theta_squared};
 use crate::task::Task;
 
 /// The simpler methods that are compared.
@@ -250,6 +248,40 @@ impl Decomposition {
 }
 
 impl Answer {
+    /// The span of the reference's components, and the comparison with them.
+    fn comparison(
+        &self,
+        reference: &DMatrix<f64>,
+        records: u64,
+    ) -> Result<(Subspace, ReferenceComparison), AnswerError> {
+        if records == 0 {
+            return Err(AnswerError::EmptyReference);
+        }
+        let best = principal_components(reference, Rank::new(self.asked.rank)?)?;
+        let (ours, theirs) = (Subspace::new(&self.vectors())?, Subspace::new(&best.vectors)?);
+        let share = |subspace: &Subspace| -> Result<f64, AnswerError> {
+            let share = captured_variance(subspace, reference)? / reference.trace();
+            // Rounding alone may exceed the whole; it is no number where there is no variance.
+            Ok(if share > 1.0 { 1.0 } else { share })
+        };
+        let compared = ReferenceComparison {
+            sin_theta_squared: sin_theta_squared(&ours, &theirs)?,
+            reference: ReferenceAnswer {
+                records,
+                eigenvalues: best.values.as_slice().to_vec(),
+                captured_variance: share(&ours)?,
+                largest_captured_variance: share(&theirs)?,
+            },
+        };
+        Ok((theirs, compared))
+    }
+
+    /// Compares the simpler methods, if there are any, with a reference.
+    fn compare_baselines(&mut self, reference: &Subspace) -> Result<(), SubspaceError> {
+        let baselines = self.found.sparse.as_mut().and_then(|sparse| sparse.baselines.as_mut());
+        baselines.map_or(Ok(()), |baselines| compare_baselines(baselines, reference))
+    }
+
     /// The components as columns, d × k.
     #[must_use]
     pub fn vectors(&self) -> DMatrix<f64> {
@@ -332,13 +364,15 @@ impl Answer {
         Ok(())
     }
 
-    /// Compares the components with those of a reference, and the [baselines](super::Baselines) with them.
+    /// Compares the components with those of a reference, the answer without privacy, and the
+    /// [baselines](super::Baselines) with them. The `reference` (d × d) is the estimated quantity of so many `records`:
+    /// the covariance where the task has centring, otherwise the second moments.
     ///
     /// # Errors
     /// [`AnswerError::EmptyReference`]; [`AnswerError::Recovery`] and [`AnswerError::Subspace`] for a reference of
     /// another dimension.
-    pub fn compare(&mut self, reference: &Reference) -> Result<(), AnswerError> {
-        let (best, compared) = self.comparison(reference)?;
+    pub fn compare(&mut self, reference: &DMatrix<f64>, records: u64) -> Result<(), AnswerError> {
+        let (best, compared) = self.comparison(reference, records)?;
         self.compare_baselines(&best)?;
         self.trust.compared = Some(compared);
         Ok(())
@@ -348,8 +382,8 @@ impl Answer {
     ///
     /// # Errors
     /// As [`Answer::compare`].
-    pub fn compare_ordinary(&mut self, reference: &Reference) -> Result<(), AnswerError> {
-        self.trust.ordinary_pca = Some(self.comparison(reference)?.1);
+    pub fn compare_ordinary(&mut self, reference: &DMatrix<f64>, records: u64) -> Result<(), AnswerError> {
+        self.trust.ordinary_pca = Some(self.comparison(reference, records)?.1);
         Ok(())
     }
 

@@ -129,8 +129,7 @@ fn sparse_components_come_with_scores_path_and_simpler_methods() {
     let mut found = collected.answer(&question).unwrap();
     assert_eq!((found.asked.method, found.found.status()), (Method::Fantope, SolverStatus::Optimal));
     assert_eq!(found.found.spectrum.as_ref().map(Vec::len), Some(DIMENSION));
-    let reference = Reference { matrix: covariance.matrix().clone(), records: 1 };
-    found.compare(&reference).unwrap();
+    found.compare(covariance.matrix(), 1).unwrap();
     let compared = found.trust.compared.clone().unwrap();
     assert!(matches!(found.compare_components(&DMatrix::identity(DIMENSION, 2)), Err(AnswerError::Subspace(_))));
     let solved = found.found.sparse.unwrap();
@@ -264,8 +263,8 @@ fn components_about_a_mean_come_with_their_error_and_its_interval() {
 fn what_cannot_be_answered_is_refused() {
     let collected = Collected::new(None);
     let mut plain = collected.answer(&Question::new(rank(1))).unwrap();
-    let empty = Reference { matrix: DMatrix::identity(DIMENSION, DIMENSION), records: 0 };
-    assert_eq!(plain.compare(&empty), Err(AnswerError::EmptyReference));
+    let empty = plain.compare(&DMatrix::identity(DIMENSION, DIMENSION), 0);
+    assert_eq!(empty, Err(AnswerError::EmptyReference));
     assert!(matches!(collected.answer(&Question::new(rank(DIMENSION + 1))), Err(AnswerError::Recovery(_))));
 }
 
@@ -275,7 +274,7 @@ fn an_answer_is_one_flat_document() {
     let collected = Collected::clipped();
     let question = Question { predict: true, bootstrap: Some(20), select: Some(0.1), ..Question::new(rank(1)) };
     let mut found = collected.answer(&question).unwrap();
-    found.compare(&Reference { matrix: collected.covariance.matrix().clone(), records: 1 }).unwrap();
+    found.compare(collected.covariance.matrix(), 1).unwrap();
     found.missing.unfinished.push(Unfinished { part: Part::Other, done: 3, of: Some(4) });
     let document = serde_json::to_value(&found).unwrap();
     assert_eq!(

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use chacha20::ChaCha12Rng;
 use clap::Args;
-use ldp_pca::internal::recovery::Reference;
 use ldp_pca::mechanism::MechanismSpec;
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::{BoundedRecord, Bounding};
@@ -250,8 +249,7 @@ impl<'a> Participants<'a> {
         facts.found.variances = recovery.variances;
         let mut answer = facts.with_components(recovery.components, recovery.eigenvalues);
         let records = self.reference.records();
-        let reference = Reference { matrix: self.reference.reference(self.task), records };
-        answer.compare(&reference)?;
+        answer.compare(&self.reference.reference(self.task), records)?;
         Ok(RecoverResult { answer, ..RecoverResult::default() })
     }
 }

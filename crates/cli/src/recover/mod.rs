@@ -20,11 +20,12 @@ use std::time::Instant;
 
 use clap::Args;
 use ldp_pca::covariance::Covariance;
-use ldp_pca::internal::recovery::{Reference, answer_with_rank_test};
+use ldp_pca::internal::recovery::answer_with_rank_test;
 use ldp_pca::internal::waves::RefinedFacts;
 use ldp_pca::recovery::{Answer, Part, Question, Rank, Reports, Unfinished, When, answer, principal_components};
 use ldp_pca::task::Task;
 use ldp_pca_simulation::SecondMoment;
+use nalgebra::DMatrix;
 
 use self::collections::Collections;
 use self::denoising::CovarianceArguments;
@@ -133,9 +134,9 @@ impl Recover {
         let mut answer = self.answer(reports, &covariance, &mut progress)?;
         if let Some(path) = &self.reference {
             match self.reference(path, task, &progress)? {
-                Read::Whole { bounded, ordinary } => {
-                    answer.compare(&bounded)?;
-                    ordinary.map_or(Ok(()), |ordinary| answer.compare_ordinary(&ordinary))?;
+                Read::Whole { bounded, ordinary, records } => {
+                    answer.compare(&bounded, records)?;
+                    ordinary.map_or(Ok(()), |ordinary| answer.compare_ordinary(&ordinary, records))?;
                 }
                 Read::Until(done) => {
                     answer.missing.unfinished.push(Unfinished { part: Part::Reference, done, of: None });
@@ -228,18 +229,17 @@ impl Recover {
         }
         let counts = counts?;
         counts.note_unread();
-        let [bounded, ordinary] =
-            [moment, ordinary].map(|moment| Reference { matrix: moment.reference(task), records: counts.records });
+        let [bounded, ordinary] = [moment, ordinary].map(|moment| moment.reference(task));
         // The squares of features that are not bounded may be no numbers.
-        let is_finite = ordinary.matrix.iter().all(|entry| entry.is_finite());
-        Ok(Read::Whole { bounded, ordinary: Some(ordinary).filter(|_| is_finite) })
+        let is_finite = ordinary.iter().all(|entry| entry.is_finite());
+        Ok(Read::Whole { bounded, ordinary: Some(ordinary).filter(|_| is_finite), records: counts.records })
     }
 }
 
 /// The reference of the records bounded as the task says and that of the records as they are, or how many of them were
 /// read until time was up.
 enum Read {
-    Whole { bounded: Reference, ordinary: Option<Reference> },
+    Whole { bounded: DMatrix<f64>, ordinary: Option<DMatrix<f64>>, records: u64 },
     Until(u64),
 }
 
