@@ -16,6 +16,7 @@ use crate::mechanism::MechanismSpec;
 use crate::privacy::Delta;
 use crate::privacy::tests::epsilon;
 use crate::record::{Bounding, Radius};
+use crate::recovery::bootstrap::{SubspaceEstimate, bootstrap};
 use crate::recovery::denoise::{Denoised, Denoising, Loss, denoise, project_psd};
 use crate::recovery::{Method, PathError, Penalty, PenaltyChoice, default_penalty};
 use crate::report::Report;
@@ -257,6 +258,24 @@ fn components_about_a_mean_come_with_their_error_and_its_interval() {
     let all = Decomposition::new(collected.reports(), &collected.covariance).unwrap();
     assert_eq!(all.leading(rank(1), true).unwrap().trust.predicted, Some(predicted.clone()));
     assert_eq!(found.trust.predicted, Some(predicted));
+}
+
+#[test]
+fn the_intervals_of_two_models_hold_those_of_each() {
+    let covariance = Collected::new(None).covariance;
+    let components = DMatrix::from_fn(DIMENSION, 1, |row, _| if row == DIMENSION - 1 { 1.0 } else { 0.0 });
+    let second = SubspaceEstimate { components, support: (0..DIMENSION).collect() };
+    let (estimate, law, rng) = (covariance.matrix(), covariance.noise_law(), &mut ChaCha20Rng::seed_from_u64(1));
+    let plain = |matrix: &DMatrix<f64>| Ok(Some(principal_components(matrix, rank(1))?.into()));
+    let drawn = bootstrap(estimate, (&law, &[]), 20, plain, Some(&second), rng, |_| ControlFlow::Continue(()));
+    let (first, second) = drawn.unwrap();
+    let second = second.unwrap();
+    let found = Confidence::of(&first, Some(&second)).unwrap();
+    let [one, other] = [&first, &second].map(|model| model.interval(0.95).unwrap());
+    assert_eq!((found.interval.lower, found.interval.upper), (one.lower.min(other.lower), one.upper.max(other.upper)));
+    let [one, other] = [&first, &second].map(|model| model.components[0].interval(0.95).unwrap());
+    let interval = found.components[0].interval;
+    assert_eq!((interval.lower, interval.upper), (one.lower.min(other.lower), one.upper.max(other.upper)));
 }
 
 #[test]

@@ -121,15 +121,21 @@ pub struct ComponentInterval {
 }
 
 impl Confidence {
-    pub(super) fn of(outcome: &Bootstrap) -> Result<Self, BootstrapError> {
-        let components = outcome.components.iter().map(|component| {
+    /// Of the replicates of one model or of two: an interval holds those of both.
+    pub(super) fn of(outcome: &Bootstrap, second: Option<&Bootstrap>) -> Result<Self, BootstrapError> {
+        let of_both = |of: &dyn Fn(&Bootstrap) -> Result<Interval, BootstrapError>| -> Result<_, BootstrapError> {
+            let own = of(outcome)?;
+            second.map_or(Ok(own), |second| Ok(own.union(of(second)?)))
+        };
+        let components = outcome.components.iter().enumerate().map(|(index, component)| {
             let (eigenvalue, distinguishable) = (component.eigenvalue, component.distinguishable);
-            Ok(ComponentInterval { eigenvalue, distinguishable, interval: component.interval(LEVEL)? })
+            let interval = of_both(&|outcome| outcome.components[index].interval(LEVEL))?;
+            Ok(ComponentInterval { eigenvalue, distinguishable, interval })
         });
         Ok(Self {
             replicates: outcome.replicates(),
             level: LEVEL,
-            interval: outcome.interval(LEVEL)?,
+            interval: of_both(&|outcome| outcome.interval(LEVEL))?,
             median: outcome.median(),
             components: components.collect::<Result<_, BootstrapError>>()?,
             support_stability: outcome.support_stability.clone(),

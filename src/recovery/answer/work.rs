@@ -6,7 +6,7 @@ use chacha20::ChaCha12Rng;
 use nalgebra::DMatrix;
 use rand::SeedableRng;
 
-use super::super::bootstrap::{SubspaceEstimate, bootstrap_until};
+use super::super::bootstrap::{SubspaceEstimate, bootstrap};
 use super::super::held_out::used_rows;
 use super::super::{
     BootstrapError, BootstrapProgress, DECOMPOSED, FantopeProblem, FantopeSolver, Fit, HeldOut, Method, PathError,
@@ -236,7 +236,7 @@ impl Question {
         };
         let dense = (found_by != Estimator::Plain).then(|| plain(matrix)).transpose()?.map(SubspaceEstimate::from);
         let mut rng = ChaCha12Rng::seed_from_u64(self.bootstrap_seed);
-        let outcome = bootstrap_until(matrix, noise, replicates, estimator, dense.as_ref(), &mut rng, |state| {
+        let outcome = bootstrap(matrix, noise, replicates, estimator, dense.as_ref(), &mut rng, |state| {
             last.set(state);
             watched.borrow_mut().step(&Step::Bootstrapping(state))
         });
@@ -247,7 +247,10 @@ impl Question {
         }
         match outcome {
             Err(BootstrapError::Cancelled(_)) if watch.is_late() => Ok(None),
-            outcome => Ok(Some(Confidence::of(&outcome?)?)),
+            outcome => {
+                let (outcome, second) = outcome?;
+                Ok(Some(Confidence::of(&outcome, second.as_ref())?))
+            }
         }
     }
 }

@@ -78,8 +78,6 @@ pub struct Bootstrap {
     /// `||sin Theta||_F^2` of the replicates, ascending, where every component that cannot be distinguished from noise
     /// counts in full.
     largest_errors: Vec<f64>,
-    /// The replicates from the second model, where there is one.
-    second: Option<Box<Bootstrap>>,
 }
 
 /// The results of the replicates for one component.
@@ -94,15 +92,15 @@ pub struct ComponentConfidence {
     pub distinguishable: bool,
     /// `1 - ||V^T v||^2` of the replicates, ascending.
     errors: Vec<f64>,
-    /// The replicates from the second model, where there is one.
-    second: Option<Box<ComponentConfidence>>,
 }
 
-/// Bootstraps the components that `estimator` recovers from `estimate` (d × d), whose noise is `law`.
+/// Bootstraps the components that `estimator` recovers from `estimate` (d × d), whose noise is `law`: from the model
+/// that these components give, and from that of the `second` ones, if any. The population has the mean beside the law
+/// (d numbers, or none for zero), where that is about an estimated one.
 ///
-/// `estimator` is called once with the estimate itself and once for each of the `replicates`; 200 give a 95 % interval
-/// whose level is right to 1.5 percentage points, 1,000 to 0.7. `progress` is called after each; `Break` ends the
-/// bootstrap with those done so far.
+/// `estimator` is called once with the estimate itself and for each model once for each of the `replicates`; 200 give a
+/// 95 % interval whose level is right to 1.5 percentage points, 1,000 to 0.7. `progress` is called after each; `Break`
+/// ends the bootstrap with those done so far, as an estimator does that returns nothing.
 ///
 /// The intervals are for the error from the components of the population. They assume that the records are an
 /// independent sample of it, that it is isotropic except for a few components, and many features, as
@@ -115,26 +113,13 @@ pub struct ComponentConfidence {
 /// what the estimator refuses, and components or a support from it that make no sense.
 pub fn bootstrap<R: Rng + ?Sized>(
     estimate: &DMatrix<f64>,
-    law: &NoiseLaw,
-    replicates: usize,
-    mut estimator: impl FnMut(&DMatrix<f64>) -> Result<SubspaceEstimate, RecoveryError>,
-    rng: &mut R,
-    progress: impl FnMut(BootstrapProgress) -> ControlFlow<()>,
-) -> Result<Bootstrap, BootstrapError> {
-    bootstrap_until(estimate, (law, &[]), replicates, |matrix| estimator(matrix).map(Some), None, rng, progress)
-}
-
-/// [`bootstrap`] with an estimator that ends it, as `progress` does, by returning nothing, and with the components of
-/// a second model, if any. The population has the mean beside the law, where that is about an estimated one.
-pub(super) fn bootstrap_until<R: Rng + ?Sized>(
-    estimate: &DMatrix<f64>,
     (law, mean): (&NoiseLaw, &[f64]),
     replicates: usize,
     mut estimator: impl FnMut(&DMatrix<f64>) -> Result<Option<SubspaceEstimate>, RecoveryError>,
     second: Option<&SubspaceEstimate>,
     rng: &mut R,
     mut progress: impl FnMut(BootstrapProgress) -> ControlFlow<()>,
-) -> Result<Bootstrap, BootstrapError> {
+) -> Result<(Bootstrap, Option<Bootstrap>), BootstrapError> {
     if replicates < FEWEST_REPLICATES {
         return Err(BootstrapError::Replicates(replicates));
     }
@@ -157,7 +142,8 @@ pub(super) fn bootstrap_until<R: Rng + ?Sized>(
             break;
         }
     }
-    outcome.finish(second.map(|(_, outcome)| outcome))
+    let second = second.map(|(_, outcome)| outcome.finish()).transpose()?;
+    Ok((outcome.finish()?, second))
 }
 
 impl Bootstrap {
@@ -176,20 +162,8 @@ impl Bootstrap {
     /// # Errors
     /// [`BootstrapError::Level`] unless `level` is between 0 and 1, exclusive.
     pub fn interval(&self, level: f64) -> Result<Interval, BootstrapError> {
-        let tail = 0.5 * (1.0 - checked_level(level)?);
-        let own = Interval { lower: quantile(&self.errors, tail), upper: quantile(&self.largest_errors, 1.0 - tail) };
-        let second = self.second.as_ref().map(|second| second.interval(level)).transpose()?;
-        Ok(second.map_or(own, |second| own.union(second)))
-    }
-
-    /// The error that is not exceeded with probability `level`: the upper end of the one-sided interval from 0.
-    ///
-    /// # Errors
-    /// [`BootstrapError::Level`] unless `level` is between 0 and 1, exclusive.
-    pub fn upper_bound(&self, level: f64) -> Result<f64, BootstrapError> {
-        let own = quantile(&self.largest_errors, checked_level(level)?);
-        let second = self.second.as_ref().map(|second| second.upper_bound(level)).transpose()?;
-        Ok(second.map_or(own, |second| own.max(second)))
+        let tail = tail_of(level)?;
+        Ok(Interval { lower: quantile(&self.errors, tail), upper: quantile(&self.largest_errors, 1.0 - tail) })
     }
 
     /// The median of the replicates' errors: an estimate of the error of the components reported.
@@ -205,23 +179,22 @@ impl ComponentConfidence {
     /// # Errors
     /// [`BootstrapError::Level`] unless `level` is between 0 and 1, exclusive.
     pub fn interval(&self, level: f64) -> Result<Interval, BootstrapError> {
-        let tail = 0.5 * (1.0 - checked_level(level)?);
+        let tail = tail_of(level)?;
         let upper = if self.distinguishable { quantile(&self.errors, 1.0 - tail) } else { 1.0 };
-        let own = Interval { lower: quantile(&self.errors, tail), upper };
-        let second = self.second.as_ref().map(|second| second.interval(level)).transpose()?;
-        Ok(second.map_or(own, |second| own.union(second)))
+        Ok(Interval { lower: quantile(&self.errors, tail), upper })
     }
 }
 
 impl Interval {
     /// The smallest interval that contains both.
-    fn union(self, other: Self) -> Self {
+    pub(super) fn union(self, other: Self) -> Self {
         Self { lower: self.lower.min(other.lower), upper: self.upper.max(other.upper) }
     }
 }
 
-fn checked_level(level: f64) -> Result<f64, BootstrapError> {
-    if level > 0.0 && level < 1.0 { Ok(level) } else { Err(BootstrapError::Level(level)) }
+/// The probability on each side of a central interval.
+fn tail_of(level: f64) -> Result<f64, BootstrapError> {
+    if level > 0.0 && level < 1.0 { Ok(0.5 * (1.0 - level)) } else { Err(BootstrapError::Level(level)) }
 }
 
 /// The value below which one more draw falls with probability `probability`: interpolated at rank `p (n + 1)`, and the
@@ -242,7 +215,6 @@ impl Bootstrap {
             eigenvalue: model.truth.variances()[index],
             distinguishable: model.distinguishable[index],
             errors: vec![],
-            second: None,
         };
         Self {
             components: (0..rank).map(component).collect(),
@@ -250,7 +222,6 @@ impl Bootstrap {
             loading_errors: DMatrix::zeros(dimension, rank),
             errors: vec![],
             largest_errors: vec![],
-            second: None,
         }
     }
 
@@ -282,14 +253,7 @@ impl Bootstrap {
         Ok(())
     }
 
-    fn finish(mut self, second: Option<Self>) -> Result<Self, BootstrapError> {
-        if let Some(second) = second {
-            let second = second.finish(None)?;
-            for (component, other) in self.components.iter_mut().zip(&second.components) {
-                component.second = Some(Box::new(other.clone()));
-            }
-            self.second = Some(Box::new(second));
-        }
+    fn finish(mut self) -> Result<Self, BootstrapError> {
         let replicates = self.errors.len();
         if replicates < FEWEST_REPLICATES {
             return Err(BootstrapError::Cancelled(replicates));
@@ -311,6 +275,19 @@ mod tests {
     use crate::recovery::{AdmmSettings, FantopeProblem, Penalty, Rank, principal_components, solve_admm};
     use chacha20::ChaCha12Rng;
     use rand::SeedableRng;
+
+    /// From one model, with a law about zero.
+    fn bootstrap(
+        estimate: &DMatrix<f64>,
+        law: &NoiseLaw,
+        replicates: usize,
+        mut estimator: impl FnMut(&DMatrix<f64>) -> Result<SubspaceEstimate, RecoveryError>,
+        rng: &mut ChaCha12Rng,
+        progress: impl FnMut(BootstrapProgress) -> ControlFlow<()>,
+    ) -> Result<Bootstrap, BootstrapError> {
+        let estimator = |matrix: &DMatrix<f64>| estimator(matrix).map(Some);
+        super::bootstrap(estimate, (law, &[]), replicates, estimator, None, rng, progress).map(|(outcome, _)| outcome)
+    }
 
     fn pca(rank: usize) -> impl FnMut(&DMatrix<f64>) -> Result<SubspaceEstimate, RecoveryError> {
         move |matrix| Ok(principal_components(matrix, Rank::new(rank)?)?.into())
@@ -334,7 +311,6 @@ mod tests {
         assert!(first.upper < 0.5 && second.upper == 1.0, "{first:?} {second:?}");
         let both = found.interval(0.9).unwrap();
         assert!(both.upper >= 1.0 && both.upper < 1.0 + 2.0 * first.upper && both.lower > first.lower, "{both:?}");
-        assert!(found.upper_bound(0.9).unwrap() <= both.upper);
         assert_eq!(found.support_stability, [1.0; 20]);
         let zero = bootstrap(&DMatrix::zeros(20, 20), &law, 20, pca(1), &mut rng(), go).unwrap();
         assert_eq!(zero.interval(0.95).unwrap().upper, 1.0);
@@ -393,7 +369,6 @@ mod tests {
         let found = run(&matrix, 1, 20).unwrap();
         for level in [0.0, 1.0, -0.5, f64::NAN] {
             assert!(matches!(found.interval(level), Err(BootstrapError::Level(_))));
-            assert!(matches!(found.upper_bound(level), Err(BootstrapError::Level(_))));
             assert!(matches!(found.components[0].interval(level), Err(BootstrapError::Level(_))));
         }
         let answer = |support: Vec<usize>, rows: usize| {
@@ -421,17 +396,12 @@ mod tests {
         let errors: Vec<f64> = (1..=99).map(f64::from).collect();
         let close = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found} {expected}");
         for (level, lower, upper) in [(0.9, 5.0, 95.0), (0.5, 25.0, 75.0), (0.98, 1.0, 99.0)] {
-            let mut component =
-                ComponentConfidence { eigenvalue: 1.0, distinguishable: true, errors: errors.clone(), second: None };
+            let component = ComponentConfidence { eigenvalue: 1.0, distinguishable: true, errors: errors.clone() };
             let found = component.interval(level).unwrap();
             close(found.lower, lower);
             close(found.upper, upper);
-            // Either model may say that it is noise.
-            let hidden = ComponentConfidence { distinguishable: false, ..component.clone() };
+            let hidden = ComponentConfidence { distinguishable: false, ..component };
             assert_eq!(hidden.interval(level).unwrap().upper, 1.0);
-            component.errors.iter_mut().for_each(|error| *error /= 100.0);
-            component.second = Some(Box::new(hidden));
-            assert_eq!(component.interval(level).unwrap().upper, 1.0);
         }
         close(quantile(&errors, 0.255), 25.5);
     }
