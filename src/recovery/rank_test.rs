@@ -79,23 +79,15 @@ impl RankTest {
     /// [`FantopeError::ShapeMismatch`] when the law is for another dimension, [`FantopeError::Eigen`] when the matrix
     /// is not a finite symmetric one.
     pub fn new(estimate: &DMatrix<f64>, law: &NoiseLaw) -> Result<Self, RecoveryError> {
-        Self::watched(estimate, law, &mut |_| ControlFlow::Continue(())).map(|(test, _)| test)
+        Self::watched(estimate, law, DRAWS, &mut |_| ControlFlow::Continue(())).map(|(test, _)| test)
     }
 
-    /// As [`new`](Self::new). The first component is always tested. Where time was up before the last test, every
-    /// component tested stands out, and what is missing is returned.
+    /// As [`new`](Self::new), with so many draws. The first component is always tested. Where time was up before the
+    /// last test, every component tested stands out, and what is missing is returned.
     ///
     /// # Errors
     /// As [`new`](Self::new).
     pub(super) fn watched(
-        estimate: &DMatrix<f64>,
-        law: &NoiseLaw,
-        watch: &mut Watch<'_>,
-    ) -> Result<(Self, Option<Unfinished>), RecoveryError> {
-        Self::with_draws(estimate, law, DRAWS, watch)
-    }
-
-    fn with_draws(
         estimate: &DMatrix<f64>,
         law: &NoiseLaw,
         draws: usize,
@@ -200,7 +192,7 @@ mod tests {
             let mut larger = 0;
             for _ in 0..400 {
                 let drawn = law.draw_with_rng(&truth, &mut rng).unwrap();
-                let (test, _) = RankTest::with_draws(&drawn, &law, 999, &mut |_| ControlFlow::Continue(())).unwrap();
+                let (test, _) = RankTest::watched(&drawn, &law, 999, &mut |_| ControlFlow::Continue(())).unwrap();
                 let rank = test.rank().map_or(0, Rank::value);
                 assert!(rank >= signals.len(), "{test:?}");
                 larger += u32::from(rank > signals.len());
@@ -229,7 +221,7 @@ mod tests {
                 }
                 let covariance = Covariance::estimate(accumulator.aggregate().unwrap(), &task).unwrap();
                 let (estimate, law) = (covariance.matrix(), covariance.noise_law());
-                let tested = RankTest::with_draws(estimate, &law, 999, &mut |_| ControlFlow::Continue(()));
+                let tested = RankTest::watched(estimate, &law, 999, &mut |_| ControlFlow::Continue(()));
                 tested.unwrap().0.rank().is_ok()
             };
             let found = (0..400).map(found).filter(|found| *found).count();
@@ -248,7 +240,7 @@ mod tests {
             let mut rng = ChaCha12Rng::seed_from_u64(6);
             let found = |_| {
                 let drawn = law.draw_about_with_rng(&truth, &mean, &mut rng).unwrap();
-                let tested = RankTest::with_draws(&drawn, &law, 999, &mut |_| ControlFlow::Continue(()));
+                let tested = RankTest::watched(&drawn, &law, 999, &mut |_| ControlFlow::Continue(()));
                 tested.unwrap().0.rank().is_ok()
             };
             let found = (0..400).map(found).filter(|found| *found).count();
@@ -272,7 +264,7 @@ mod tests {
             let found = |_| {
                 let law = moments.about_mean(centring, 0.0);
                 let drawn = law.draw_about_with_rng(&truth, &[0.0; 6], &mut rng).unwrap();
-                let tested = RankTest::with_draws(&drawn, &law, 999, &mut |_| ControlFlow::Continue(()));
+                let tested = RankTest::watched(&drawn, &law, 999, &mut |_| ControlFlow::Continue(()));
                 tested.unwrap().0.rank().is_ok()
             };
             let found = (0..400).map(found).filter(|found| *found).count();
@@ -295,9 +287,9 @@ mod tests {
         assert_eq!((all.rank().unwrap().value(), all.components.len()), (3, 3));
         let none = RankTest::new(&DMatrix::identity(4, 4), &law).unwrap();
         assert_eq!(none.rank(), Err(RecoveryError::NoComponent { p_value: 1.0, level: 0.05 }));
-        let stopped =
-            RankTest::watched(&diagonal([0.5, 0.3, 0.15, 0.05]), &law, &mut |_| ControlFlow::Break(Stop::OutOfTime));
-        let (stopped, missing) = stopped.unwrap();
+        let out_of_time = &mut |_: &Step| ControlFlow::Break(Stop::OutOfTime);
+        let (stopped, missing) =
+            RankTest::watched(&diagonal([0.5, 0.3, 0.15, 0.05]), &law, DRAWS, out_of_time).unwrap();
         assert_eq!(missing, Some(Unfinished { part: Part::Rank, done: 1, of: None }));
         assert_eq!(stopped.components, all.components[..1]);
         let one = RankTest::new(&DMatrix::identity(1, 1), &double_cap_law(1, 1.0, 10)).unwrap();
