@@ -2,7 +2,7 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use super::super::held_out::used_rows;
+use super::super::bootstrap::SubspaceEstimate;
 use super::super::support::{FoundSupport, SupportConditions};
 use super::super::{Components, FantopeSolution, Method, Penalty, PenaltySelection, Rank, sparse_noise_edge};
 use super::asked::Asked;
@@ -76,13 +76,12 @@ impl Answer {
     pub(super) fn with_thresholded(
         self,
         penalty: Penalty,
-        thresholded: &Components,
+        SubspaceEstimate { components, support: rows }: SubspaceEstimate,
         estimate: &DMatrix<f64>,
     ) -> Result<Self, AnswerError> {
-        let rows = used_rows(&thresholded.vectors);
         let support = rows.iter().filter_map(|&row| self.asked.feature_names.get(row).cloned()).collect();
         let details = ThresholdedAnswer { penalty: penalty.value(), support, rows };
-        let (vectors, variances) = along_variances(&thresholded.vectors, estimate)?;
+        let (vectors, variances) = along_variances(&components, estimate)?;
         let mut answer = self.with_components(columns_of(&vectors), variances.as_slice().to_vec());
         answer.asked.method = Method::SoftThreshold;
         answer.found.soft_threshold = Some(details);

@@ -7,11 +7,11 @@ use nalgebra::DMatrix;
 use rand::SeedableRng;
 
 use super::super::bootstrap::{SubspaceEstimate, bootstrap};
-use super::super::held_out::used_rows;
+use super::super::held_out::thresholded;
 use super::super::{
     BootstrapError, BootstrapProgress, DECOMPOSED, FantopeProblem, FantopeSolver, Fit, HeldOut, Method, PathError,
     PathPoint, Penalty, PenaltyChoice, PenaltyError, PenaltyPath, PenaltySelection, RecoveryError, SolverSettings,
-    SolverStatus, default_penalty, principal_components, soft_threshold,
+    SolverStatus, default_penalty, principal_components,
 };
 use super::missing::Part;
 use super::question::{HeldOutUse, Question};
@@ -26,24 +26,6 @@ const REPLICATE_TOLERANCE: f64 = 1e-4;
 /// Iterations for one sparse problem of a comparison on reports held out: what is found after so many is measured as it
 /// is, so that penalties far too small for the noise, whose problems are the hardest, do not take all the time.
 const MOST_ITERATIONS: usize = 300;
-
-/// What finds the components of a draw as those of the answer were found, with its penalty.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Estimator {
-    Plain,
-    Thresholded(Penalty),
-    Sparse(Penalty),
-}
-
-impl Estimator {
-    fn of(answer: &Answer) -> Result<Self, RecoveryError> {
-        Ok(match answer.found.penalty().map(Penalty::new).transpose()? {
-            None => Self::Plain,
-            Some(penalty) if answer.found.sparse.is_some() => Self::Sparse(penalty),
-            Some(penalty) => Self::Thresholded(penalty),
-        })
-    }
-}
 
 impl Question {
     /// The components, by the method that is asked for or chosen.
@@ -72,10 +54,7 @@ impl Question {
         let penalty = default_penalty(facts.trust.noise_deviation, matrix.nrows(), fit.factor)?;
         match fit.method {
             Method::Pca => plain(matrix, self.rank, facts),
-            Method::SoftThreshold => {
-                let components = principal_components(&soft_threshold(matrix, penalty), self.rank)?;
-                facts.with_thresholded(penalty, &components, matrix)
-            }
+            Method::SoftThreshold => facts.with_thresholded(penalty, thresholded(matrix, penalty, self.rank)?, matrix),
             Method::Fantope => {
                 let selection = PenaltySelection { penalty, cross_validation: None };
                 self.sparse("held-out", &selection, source, watch)
@@ -211,30 +190,25 @@ impl Question {
         if !watch.begin(Part::Bootstrap, replicates) {
             return Ok(None);
         }
-        let found_by = Estimator::of(answer)?;
+        let penalty = answer.found.penalty().map(Penalty::new).transpose()?;
+        let is_sparse = answer.found.sparse.is_some();
         let settings = SolverSettings { tolerance: REPLICATE_TOLERANCE, ..SolverSettings::default() };
         let solver = FantopeSolver::new(settings)?;
         let watched = RefCell::new(watch);
         let last = Cell::new(BootstrapProgress { done: 0, replicates });
         let plain = |matrix: &DMatrix<f64>| principal_components(matrix, self.rank);
         let estimator = |matrix: &DMatrix<f64>| -> Result<Option<SubspaceEstimate>, RecoveryError> {
-            let solution = match found_by {
-                Estimator::Plain => return Ok(Some(plain(matrix)?.into())),
-                Estimator::Thresholded(penalty) => {
-                    let vectors = plain(&soft_threshold(matrix, penalty))?.vectors;
-                    return Ok(Some(SubspaceEstimate { support: used_rows(&vectors), components: vectors }));
-                }
-                Estimator::Sparse(penalty) => {
-                    let problem = FantopeProblem::new(matrix, self.rank, penalty)?;
-                    solver.solve_with(&problem, None, &mut |_| {
-                        watched.borrow_mut().step(&Step::Bootstrapping(last.get()))
-                    })?
-                }
+            let problem = match penalty {
+                None => return Ok(Some(plain(matrix)?.into())),
+                Some(penalty) if is_sparse => FantopeProblem::new(matrix, self.rank, penalty)?,
+                Some(penalty) => return Ok(Some(thresholded(matrix, penalty, self.rank)?)),
             };
+            let solution = solver
+                .solve_with(&problem, None, &mut |_| watched.borrow_mut().step(&Step::Bootstrapping(last.get())))?;
             // What was stopped is no replicate.
             Ok(watched.borrow().stop.is_none().then(|| solution.into()))
         };
-        let dense = (found_by != Estimator::Plain).then(|| plain(matrix)).transpose()?.map(SubspaceEstimate::from);
+        let dense = penalty.map(|_| plain(matrix)).transpose()?.map(SubspaceEstimate::from);
         let mut rng = ChaCha12Rng::seed_from_u64(self.bootstrap_seed);
         let outcome = bootstrap(matrix, noise, replicates, estimator, dense.as_ref(), &mut rng, |state| {
             last.set(state);

@@ -4,8 +4,10 @@ use fantope::Sequence;
 use nalgebra::DMatrix;
 use serde::Serialize;
 
+use super::super::bootstrap::SubspaceEstimate;
 use super::super::{
-    FantopeProblem, FantopeSolution, Method, PenaltyError, Rank, default_penalty, principal_components, soft_threshold,
+    FantopeError, FantopeProblem, FantopeSolution, Method, Penalty, PenaltyError, Rank, default_penalty,
+    principal_components, soft_threshold,
 };
 use crate::covariance::Covariance;
 
@@ -16,14 +18,6 @@ pub struct Fit {
     pub method: Method,
     /// The factor.
     pub factor: f64,
-}
-
-/// What a fit found.
-pub(super) struct Fitted {
-    /// Orthonormal components, d × k.
-    pub(super) components: DMatrix<f64>,
-    /// The number of features that take part.
-    pub(super) support: usize,
 }
 
 impl Fit {
@@ -37,31 +31,34 @@ impl Fit {
         rank: Rank,
         sequence: &mut Sequence<'_>,
         last: &mut Option<FantopeSolution>,
-    ) -> Result<Fitted, PenaltyError> {
+    ) -> Result<SubspaceEstimate, PenaltyError> {
         let matrix = estimate.matrix();
-        let dimension = matrix.nrows();
-        let penalty = || default_penalty(estimate.noise_deviation(), dimension, self.factor);
-        match self.method {
-            Method::Pca => {
-                let components = principal_components(matrix, rank)?.vectors;
-                sequence.solved += 1;
-                Ok(Fitted { components, support: dimension })
-            }
-            Method::SoftThreshold => {
-                let components = principal_components(&soft_threshold(matrix, penalty()?), rank)?.vectors;
-                sequence.solved += 1;
-                let support = used_rows(&components).len();
-                Ok(Fitted { components, support })
-            }
+        let penalty = || default_penalty(estimate.noise_deviation(), matrix.nrows(), self.factor);
+        let found: SubspaceEstimate = match self.method {
+            Method::Pca => principal_components(matrix, rank)?.into(),
+            Method::SoftThreshold => thresholded(matrix, penalty()?, rank)?,
             Method::Fantope => {
                 let problem = FantopeProblem::new(matrix, rank, penalty()?)?;
-                let solution = sequence.solve(&problem, last.as_ref())?;
-                let found = Fitted { components: solution.components.clone(), support: solution.support.len() };
-                *last = Some(solution);
-                Ok(found)
+                let solution = last.insert(sequence.solve(&problem, last.as_ref())?);
+                return Ok(SubspaceEstimate {
+                    components: solution.components.clone(),
+                    support: solution.support.clone(),
+                });
             }
-        }
+        };
+        sequence.solved += 1;
+        Ok(found)
     }
+}
+
+/// Plain components of the estimate after soft-thresholding by the penalty.
+pub(in crate::recovery) fn thresholded(
+    estimate: &DMatrix<f64>,
+    penalty: Penalty,
+    rank: Rank,
+) -> Result<SubspaceEstimate, FantopeError> {
+    let components = principal_components(&soft_threshold(estimate, penalty), rank)?.vectors;
+    Ok(SubspaceEstimate { support: used_rows(&components), components })
 }
 
 /// The rows that components use, ascending from 0. Rows that thresholding has cut off come out of the decomposition as

@@ -30,7 +30,7 @@
 mod fit;
 
 pub use fit::Fit;
-pub(super) use fit::used_rows;
+pub(super) use fit::{thresholded, used_rows};
 
 use std::ops::ControlFlow;
 
@@ -284,7 +284,7 @@ pub(super) fn score(
         let (mut last, mut first) = (None, None);
         for score in &mut scores {
             let found = score.fit.components(&training, rank, sequence, &mut last)?;
-            score.mean_support += found.support as f64 / folds as f64;
+            score.mean_support += found.support.len() as f64 / folds as f64;
             let projection = Projection::new(found.components, held_out.matrix());
             score.captured.push(projection.form());
             let first = first.get_or_insert_with(|| projection.clone());
