@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::aggregate::{Aggregate, AggregateError, FoldSum};
 use crate::centring::{Centring, add_mean_square};
-use crate::family::{FamilyMember, OneReport, Reports, precision};
+use crate::family::{OneReport, Reports, precision};
 use crate::law::{LinearForm, NoiseLaw, WeightedLaw};
 use crate::mechanism::{Mechanism, MechanismError, Moments, Pull};
 use crate::record::Bounding;
@@ -61,7 +61,7 @@ pub struct Covariance {
     /// That of the second moments of the tasks' reports.
     moments_law: WeightedLaw,
     /// One report of each task that has reports.
-    each: Vec<OneReport>,
+    pub(crate) each: Vec<OneReport>,
 }
 
 /// The sums of one task's reports, of which there are some.
@@ -186,16 +186,13 @@ impl Covariance {
         let noise_deviation = centring.entry_deviation(self.noise_deviation, deviation, squared_length, dimension);
         Self {
             matrix,
-            records: self.records,
             noise_deviation,
             // The correction for the noise in the mean raises all directions but one.
             noise_edge: self.noise_edge * centring.edge_factor(squared_length) + deviation.powi(2),
             noise_factor: noise_deviation / self.noise_deviation,
             noise_law: self.noise_law.about_mean(centring, mean.without_bias().norm_squared().min(1.0)),
             mean: Some(mean),
-            lift: self.lift,
-            moments_law: self.moments_law,
-            each: self.each,
+            ..self
         }
     }
 
@@ -264,34 +261,6 @@ impl Covariance {
         self.noise_factor
     }
 
-    /// How far any `hostile` of the reports of one task or of a family can have moved an eigenvalue of
-    /// [`Covariance::matrix`], for the worst choice of tasks.
-    pub(crate) fn pull_of(&self, reports: Reports<'_>, hostile: u64) -> Pull {
-        self.moved(reports.task(), reports.pull(&self.each, hostile))
-    }
-
-    /// The part of each task of a family, of which this is the estimate; none where there is but one task.
-    pub(crate) fn parts_of(&self, reports: Reports<'_>) -> Option<Vec<FamilyMember>> {
-        reports.parts(&self.each)
-    }
-
-    /// The weights of the folds of one task or of a family, of which this is the estimate.
-    pub(crate) fn shares_of_folds(&self, reports: Reports<'_>) -> Vec<f64> {
-        reports.shares_of_folds(&self.each)
-    }
-
-    /// What becomes of a bound on the second moments of the extended records.
-    fn moved(&self, task: &Task, bounded: Pull) -> Pull {
-        let bounding = task.bounding();
-        let Some((centring, mean)) = task.centring().zip(self.mean.as_ref()) else {
-            return bounded.scaled(bounding.covariance_scale());
-        };
-        let squared_length: f64 = mean.values.iter().map(|value| (value / bounding.length_scale()).powi(2)).sum();
-        // For the roundings of this sum and of the mean's length.
-        let units = bounding.covariance_scale() * (1.0 + 1e-9);
-        bounded.map(|pull| centring.pull(pull, squared_length.sqrt()) * units)
-    }
-
     /// The trace of `E[x x^T]`, which is the mean square of the lengths of bounded records, and a bound on its standard
     /// error, whatever the population is.
     pub(crate) fn mean_square(&self, task: &Task) -> (f64, f64) {
@@ -352,14 +321,22 @@ impl Covariance {
         Self::of_parts(&parts, each)
     }
 
-    /// How far any `hostile` of the reports of `task` can have moved an eigenvalue of [`Covariance::matrix`], by the
-    /// statement of [`Pull`].
+    /// How far any `hostile` of the reports that this is the estimate of can have moved an eigenvalue of
+    /// [`Covariance::matrix`], by the statement of [`Pull`], for the worst choice of tasks in a family.
     ///
     /// With centring the statement is about the second moments of the extended records, and the mean is the one that
     /// was estimated.
     #[must_use]
-    pub fn pull(&self, task: &Task, hostile: u64) -> Pull {
-        self.moved(task, self.each[0].pull().of(hostile, self.records))
+    pub fn pull(&self, reports: Reports<'_>, hostile: u64) -> Pull {
+        let (task, bounded) = (reports.task(), reports.pull(&self.each, hostile));
+        let bounding = task.bounding();
+        let Some((centring, mean)) = task.centring().zip(self.mean.as_ref()) else {
+            return bounded.scaled(bounding.covariance_scale());
+        };
+        let squared_length: f64 = mean.values.iter().map(|value| (value / bounding.length_scale()).powi(2)).sum();
+        // For the roundings of this sum and of the mean's length.
+        let units = bounding.covariance_scale() * (1.0 + 1e-9);
+        bounded.map(|pull| centring.pull(pull, squared_length.sqrt()) * units)
     }
 
     /// The law of the estimate's scatter about the truth: to predict its error, denoise it, or draw it again. With
@@ -646,9 +623,11 @@ pub(crate) mod tests {
                 let task = task(mechanism, centred, 1);
                 let most = i64::from(task.moments().unwrap().largest_entry());
                 let sum = |row, column| if (row, column) == (0, 3) { most / 2 } else { 0 };
-                let estimate = Covariance::estimate(&made_up(&task, 50, sum), &task).unwrap();
+                let aggregate = made_up(&task, 50, sum);
+                let (estimate, reports) =
+                    (Covariance::estimate(&aggregate, &task).unwrap(), Reports::one(&aggregate, &task));
                 for hostile in [0u64, 1, 7, 50, 60] {
-                    let (found, alone) = (estimate.pull(&task, hostile), task.moments().unwrap().pull());
+                    let (found, alone) = (estimate.pull(reports, hostile), task.moments().unwrap().pull());
                     for (found, alone) in [(found.unchecked, alone.unchecked), (found.checked, alone.checked)] {
                         let moved = alone * hostile.min(50) as f64 / 50.0;
                         let expected = estimate.mean().map_or(moved, |mean| {
@@ -743,9 +722,10 @@ pub(crate) mod tests {
             let estimate = |reports: &[Report]| {
                 let mut aggregate = Aggregate::empty(&task);
                 aggregate.accumulate_with_repeats(&task, reports, NonZeroUsize::MIN).unwrap();
-                Covariance::estimate(&aggregate, &task).unwrap()
+                let covariance = Covariance::estimate(&aggregate, &task).unwrap();
+                (aggregate, covariance)
             };
-            let honest = estimate(&reports);
+            let (_, honest) = estimate(&reports);
             let values = |covariance: &Covariance| {
                 let mut values: Vec<f64> =
                     covariance.matrix().clone().symmetric_eigenvalues().iter().copied().collect();
@@ -757,10 +737,10 @@ pub(crate) mod tests {
             for _ in 0..500 {
                 let hostile = task.randomize_with_rng(&record, None, &mut rng).unwrap();
                 reports[..3].fill(hostile);
-                let attacked = estimate(&reports);
+                let (aggregate, attacked) = estimate(&reports);
                 let changes = values(&attacked).into_iter().zip(values(&honest)).map(|(a, b)| (a - b).abs());
                 let change = changes.fold(0.0, f64::max);
-                let allowed = attacked.pull(&task, 3).unchecked;
+                let allowed = attacked.pull(Reports::one(&aggregate, &task), 3).unchecked;
                 assert!(change <= allowed, "{change} {allowed}");
                 if change > moved {
                     (moved, bound) = (change, allowed);

@@ -52,11 +52,6 @@ impl OneReport {
     pub(crate) fn of(task: &Task, mechanism: &Mechanism) -> Self {
         Self { task: task.digest(), deviation: mechanism.entry_deviation(), pull: mechanism.pull() }
     }
-
-    /// Were it hostile.
-    pub(crate) fn pull(&self) -> Pull {
-        self.pull
-    }
 }
 
 /// The part of one task in the estimate of a family.

@@ -101,7 +101,7 @@ fn the_estimate_is_unbiased_with_the_noise_of_its_law_which_is_less_than_that_of
             stated[1] += family.noise_deviation().powi(2) / 200.0;
             sums += family.matrix() - &truth;
             assert_eq!(family.records(), 1650);
-            weights = family.parts_of(reports).unwrap();
+            weights = reports.parts(&family.each).unwrap();
         }
         let error =
             |row: usize, column: usize| 5.0 * (if row == column { 3.0 } else { 1.0 } * stated[0] / 200.0).sqrt() + 1e-3;
@@ -222,7 +222,7 @@ fn a_family_of_one_is_the_task_to_the_last_bit_and_a_task_without_reports_change
             }
         }
         let both = family_members(&aggregates, &tasks);
-        let parts = alone.parts_of(Reports::family(&both).unwrap()).unwrap();
+        let parts = Reports::family(&both).unwrap().parts(&alone.each).unwrap();
         assert_eq!(parts.iter().map(|part| (part.records, part.weight)).collect::<Vec<_>>(), [(0, 0.0), (900, 1.0)]);
         let empty = tasks.each_ref().map(Aggregate::empty);
         let none = family_members(&empty, &tasks);
@@ -265,9 +265,9 @@ fn an_answer_about_a_family_names_its_tasks_and_uses_all_reports() {
     assert!((variance * precision - 1.0).abs() < 1e-12);
     assert_eq!(found.trust.predicted, Some(predict_from_estimate(&covariance, rank(1)).unwrap()));
     assert!(found.trust.confidence.is_some() && found.trust.total_variance_error.unwrap() > 0.0);
-    assert_eq!(found.trust.hostile, Some(HostilePull::new(9, 2700, |hostile| covariance.pull_of(reports, hostile))));
+    assert_eq!(found.trust.hostile, Some(HostilePull::new(9, 2700, |hostile| covariance.pull(reports, hostile))));
     // The folds together are the whole.
-    let shares = covariance.shares_of_folds(reports);
+    let shares = reports.shares_of_folds(&covariance.each);
     let folds: DMatrix<f64> = shares
         .iter()
         .enumerate()
@@ -285,7 +285,7 @@ fn the_bound_on_hostile_reports_takes_the_task_in_which_they_move_most() {
     let members = family_members(&aggregates, &tasks);
     let reports = Reports::family(&members).unwrap();
     let honest = Covariance::of_folds(reports, |_| true).unwrap();
-    let parts = honest.parts_of(reports).unwrap();
+    let parts = reports.parts(&honest.each).unwrap();
     let one: Vec<f64> = tasks
         .iter()
         .zip(&parts)
@@ -295,13 +295,13 @@ fn the_bound_on_hostile_reports_takes_the_task_in_which_they_move_most() {
     let least = one[0].min(one[1]);
     for hostile in [0, 1, 7, 20, 25, 60, 61, 80, 90] {
         let expected = hostile.min(first) as f64 * most + hostile.saturating_sub(first).min(80 - first) as f64 * least;
-        let found = honest.pull_of(reports, hostile);
+        let found = honest.pull(reports, hostile);
         assert!(found.unchecked >= expected, "{hostile}: {found:?}");
         // Rounded up, also from 0.
         assert!(found.unchecked <= expected * (1.0 + 1e-9) + f64::MIN_POSITIVE, "{hostile}: {found:?}");
         assert!(found.checked <= found.unchecked);
     }
-    let allowed = honest.pull_of(reports, 1).unchecked;
+    let allowed = honest.pull(reports, 1).unchecked;
     let values = |covariance: &Covariance| {
         let mut values = covariance.matrix().clone().symmetric_eigenvalues().as_slice().to_vec();
         values.sort_by(f64::total_cmp);

@@ -7,6 +7,7 @@ use clap::Args;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::internal::mechanism::HostilePull;
 use ldp_pca::internal::task::MAX_TASK_BYTES;
+use ldp_pca::recovery::Reports;
 use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::schema::Schema;
 use ldp_pca::task::Task;
@@ -107,6 +108,7 @@ impl Inspect {
 
     fn aggregate(&self, content: impl Read, task: &Task) -> Result<Content> {
         let aggregate = files::aggregate_of(&self.file, content, task)?;
+        let pull = |covariance: &Covariance, hostile| covariance.pull(Reports::one(&aggregate, task), hostile);
         Ok(Content::Aggregate {
             task: aggregate.task().to_string(),
             about: what_about(task),
@@ -116,7 +118,7 @@ impl Inspect {
             // No reports give no estimate.
             hostile: Covariance::estimate(&aggregate, task)
                 .ok()
-                .map(|covariance| HostilePull::new(1, covariance.records(), |hostile| covariance.pull(task, hostile))),
+                .map(|covariance| HostilePull::new(1, covariance.records(), |hostile| pull(&covariance, hostile))),
         })
     }
 

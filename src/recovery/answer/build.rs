@@ -28,7 +28,7 @@ impl Answer {
             asked: Asked {
                 centred: is_centred,
                 records: covariance.records(),
-                family: covariance.parts_of(reports),
+                family: reports.parts(&covariance.each),
                 dimension: matrix.nrows(),
                 feature_names: task.schema().feature_names(),
                 ..Asked::default()

@@ -128,7 +128,7 @@ pub fn answer(
         }
         answer.add_support_conditions(matrix)?;
     }
-    let pull = |hostile| HostilePull::new(hostile, answer.asked.records, |count| covariance.pull_of(reports, count));
+    let pull = |hostile| HostilePull::new(hostile, answer.asked.records, |count| covariance.pull(reports, count));
     answer.trust.hostile = question.hostile.map(pull);
     if question.predict && When::Quick.decompose(matrix.nrows()) {
         answer.trust.predicted = Some(predict_from_estimate(covariance, question.rank)?);

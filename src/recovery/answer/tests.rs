@@ -92,7 +92,7 @@ fn plain_components_come_with_what_was_asked_and_a_decomposition_has_those_of_ev
     assert_eq!((found.found.spectrum.as_deref(), found.found.gap), (Some(plain.all_values.as_slice()), plain.gap()));
     assert_eq!((found.asked.records, found.asked.rank, found.asked.method), (2000, 2, Method::Pca));
     assert_eq!(found.trust.predicted, Some(predict_from_estimate(covariance, rank(2)).unwrap()));
-    let pull = HostilePull::new(9, 2000, |hostile| covariance.pull(&collected.task, hostile));
+    let pull = HostilePull::new(9, 2000, |hostile| covariance.pull(collected.reports(), hostile));
     assert_eq!(found.trust.hostile, Some(pull));
     assert!((found.found.leverages.iter().sum::<f64>() - 2.0).abs() < 1e-12);
     let confidence = found.trust.confidence.as_ref().unwrap();

@@ -129,7 +129,7 @@ impl HeldOut {
         let mut sequence = Sequence { settings, progress, solved: 0, total: Self::problems(reports, fits) };
         let scores = score(reports, rank, fits, &mut sequence)?;
         let overlaps = overlaps(reports, rank, fits, &mut sequence)?;
-        let (shares, law) = (covariance.shares_of_folds(reports), covariance.moments_law());
+        let (shares, law) = (reports.shares_of_folds(&covariance.each), covariance.moments_law());
         let measured = |forms: &[LinearForm], shared: f64| Measured::of(forms, &shares, law, shared);
         let answers = scores.iter().zip(overlaps).enumerate().map(|(index, (score, overlap))| HeldOutAnswer {
             fit: score.fit,
@@ -242,7 +242,7 @@ pub(super) fn gains(
             forms.push(LinearForm { squared_norm: 1.0, trace: 1.0, value, energy: value });
         }
     }
-    let (shares, law) = (covariance.shares_of_folds(reports), covariance.moments_law());
+    let (shares, law) = (reports.shares_of_folds(&covariance.each), covariance.moments_law());
     Ok(Some(forms.iter().map(|forms| Measured::of(forms, &shares, law, 2.0)).collect()))
 }
 

@@ -129,7 +129,7 @@ fn intervals_of_a_family_cover_however_people_choose() {
             let found = HeldOut::measure(reports, &covariance, rank, &[Fit::PLAIN, SOFT], &settings, go_on);
             let found = found.unwrap().unwrap();
             let mut truth = [0.0; 2];
-            for (fold, share) in covariance.shares_of_folds(reports).into_iter().enumerate() {
+            for (fold, share) in reports.shares_of_folds(&covariance.each).into_iter().enumerate() {
                 let held_out = Covariance::of_folds(reports, |index| index == fold).unwrap();
                 let weights = held_out.moments_law().unwrap().members().iter().map(|(weight, _)| *weight);
                 let mixed: DMatrix<f64> = truths.iter().zip(weights).map(|(truth, weight)| truth * weight).sum();
