@@ -111,7 +111,7 @@ impl Planner {
     /// without records, [`PredictionError::Batch`], [`PredictionError::Mechanism`], [`PredictionError::Privacy`].
     pub fn plan(&self, epsilon: Epsilon, goal: &Goal) -> Result<Plan, PredictionError> {
         let &Goal { records, target, shuffled, hostile } = goal;
-        let (spectrum, mechanism) = (self.spectrum(), self.mechanism(epsilon)?);
+        let (spectrum, mechanism) = (&self.spectrum, self.mechanism(epsilon)?);
         let thresholds = self.threshold_records(epsilon)?;
         let predicted = records.map(|records| self.predict(epsilon, records)).transpose()?;
         let records_for_target = target.map(|target| self.records_for(epsilon, target)).transpose()?;
@@ -121,7 +121,7 @@ impl Planner {
         let planned = records.or(records_for_target.flatten());
         Ok(Plan {
             dimension: spectrum.dimension(),
-            rank: self.rank().value(),
+            rank: self.rank.value(),
             signals: spectrum.signals().to_vec(),
             bulk: spectrum.bulk(),
             epsilon,
@@ -211,7 +211,7 @@ mod tests {
             dimension: 40,
             rank: 1,
             signals: vec![0.3],
-            bulk: planner.spectrum().bulk(),
+            bulk: planner.spectrum.bulk(),
             epsilon,
             guarantee: mechanism.guarantee(),
             uninformed: planner.uninformed(),

@@ -42,13 +42,13 @@ const EPSILON_TOLERANCE: f64 = 1e-6;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Planner {
-    spectrum: Spectrum,
-    rank: Rank,
+    pub(crate) spectrum: Spectrum,
+    pub(crate) rank: Rank,
     family: MechanismFamily,
     pub(crate) bounding: Bounding,
     centring: Option<Centring>,
-    /// For its own epsilon, where there is a collection already.
-    own: Option<Mechanism>,
+    /// For its own epsilon, where there is a collection already, whose reports showed the spectrum.
+    pub(crate) own: Option<Mechanism>,
 }
 
 impl Planner {
@@ -85,21 +85,11 @@ impl Planner {
         Ok(Self { own: Some(own), centring: task.centring(), ..planner })
     }
 
-    /// Whether the spectrum is what the reports of a task showed.
-    pub(crate) fn is_of_task(&self) -> bool {
-        self.own.is_some()
-    }
-
-    /// The spectrum that is planned for.
-    pub(crate) fn spectrum(&self) -> &Spectrum {
-        &self.spectrum
-    }
-
     /// What to know of a spectrum that was stated, in words. Of a task's estimate there is nothing to say.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let (spectrum, k) = (&self.spectrum, self.rank.value());
-        if self.is_of_task() {
+        if self.own.is_some() {
             return Vec::new();
         }
         let mut notes: Vec<String> = Vec::new();
@@ -123,11 +113,6 @@ impl Planner {
             ));
         }
         notes
-    }
-
-    /// The number of components, k.
-    pub(crate) fn rank(&self) -> Rank {
-        self.rank
     }
 
     /// The centring of the tasks that are planned.
@@ -328,7 +313,7 @@ mod tests {
         assert!(rounded.notes()[0].contains("sum to 1.001,"), "{rounded:?}");
         let spec = MechanismSpec::double_cap(epsilon(1.0));
         let task = Task::new(Schema::numeric(20).unwrap(), Bounding::UnitNorm, spec, Folds::new(1).unwrap()).unwrap();
-        let spectrum = exact.spectrum().clone();
+        let spectrum = exact.spectrum.clone();
         assert!(Planner::of_task(spectrum, Rank::new(3).unwrap(), &task).unwrap().notes().is_empty());
     }
 

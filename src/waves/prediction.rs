@@ -169,13 +169,13 @@ impl<'a> Waves<'a> {
             return Err(PredictionError::OneWave);
         }
         Ok(Self {
-            spectrum: planner.spectrum(),
-            rank: planner.rank(),
+            spectrum: &planner.spectrum,
+            rank: planner.rank,
             law: planner.law(epsilon, records)?,
             bounding: planner.bounding,
-            signed: signed_cap(planner.spectrum().dimension(), planner.rank(), epsilon)?,
+            signed: signed_cap(planner.spectrum.dimension(), planner.rank, epsilon)?,
             records,
-            is_estimated: planner.is_of_task(),
+            is_estimated: planner.own.is_some(),
         })
     }
 
