@@ -22,7 +22,8 @@ use super::refinement::Refinement;
 use super::signed_cap::SignedCap;
 use crate::identity::TaskDigest;
 use crate::law::NoiseLaw;
-use crate::mechanism::Mechanism;
+use crate::mechanism::cap::gain::best_signed_cap;
+use crate::mechanism::{DoubleCap, Mechanism};
 use crate::prediction::{Planner, PredictionError, Spectrum, predict};
 use crate::privacy::Epsilon;
 use crate::record::Bounding;
@@ -136,8 +137,8 @@ impl WaveRefusal {
 /// are a placeholder: its gain does not depend on them.
 fn signed_cap(dimension: usize, rank: Rank, epsilon: Epsilon) -> Result<SignedCap, PredictionError> {
     let refinement = Refinement::along_axes(TaskDigest::new([0; 32]), dimension, rank.value())?;
-    let candidates = SignedCap::recommended_candidates(epsilon);
-    Ok(SignedCap::new(Arc::new(refinement), epsilon, candidates, SignedCap::best_cap(candidates, epsilon))?)
+    let candidates = DoubleCap::recommended_candidates(epsilon);
+    Ok(SignedCap::new(Arc::new(refinement), epsilon, candidates, best_signed_cap(candidates, epsilon))?)
 }
 
 /// The collection that is to be split into two waves, as [`Waves::new`] makes it.

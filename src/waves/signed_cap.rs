@@ -81,8 +81,6 @@ use crate::record::BoundedRecord;
 pub struct SignedCap {
     refinement: Arc<Refinement>,
     epsilon: Epsilon,
-    candidates: u32,
-    cap: u32,
     weights: Weights,
     /// Computed at its first use: making reports never needs it.
     gain: OnceLock<f64>,
@@ -101,19 +99,7 @@ impl SignedCap {
         cap: u32,
     ) -> Result<Self, MechanismError> {
         let (weights, loss) = parameters(epsilon, candidates, cap)?;
-        Ok(Self { refinement, epsilon, candidates, cap, weights, gain: OnceLock::new(), loss })
-    }
-
-    /// The J recommended for `epsilon`: that of double-cap.
-    #[must_use]
-    pub fn recommended_candidates(epsilon: Epsilon) -> u32 {
-        DoubleCap::recommended_candidates(epsilon)
-    }
-
-    /// The permitted L with the largest gain among J = `candidates` (at least 2) at `epsilon`.
-    #[must_use]
-    pub fn best_cap(candidates: u32, epsilon: Epsilon) -> u32 {
-        best_signed_cap(candidates, epsilon)
+        Ok(Self { refinement, epsilon, weights, gain: OnceLock::new(), loss })
     }
 
     /// The gain: `E[z | u] = gain v / |v|`.
@@ -121,7 +107,7 @@ impl SignedCap {
     pub fn gain(&self) -> f64 {
         *self.gain.get_or_init(|| {
             let q = self.weights.of_cap() as f64 / self.weights.total() as f64;
-            signed_gain(self.candidates, self.cap, q, Some(self.turned()))
+            signed_gain(self.weights.candidates(), self.weights.cap(), q, Some(self.turned()))
         })
     }
 
@@ -136,7 +122,7 @@ impl SignedCap {
     #[must_use]
     pub fn scores(&self, task_key: &[u8; 16], id: ReportId, u: &[f64]) -> Vec<u64> {
         let v = Turn::new(task_key, self.coordinates()).apply(u);
-        Signs::new(task_key, id, v.len()).scores(&v, self.candidates)
+        Signs::new(task_key, id, v.len()).scores(&v, self.weights.candidates())
     }
 
     /// The directions, weights and clip.
@@ -148,7 +134,7 @@ impl SignedCap {
     /// The score that the cap's share of candidates exceeds, about.
     #[must_use]
     pub fn usual_threshold(&self) -> f64 {
-        let share = f64::from(self.cap) / f64::from(self.candidates);
+        let share = f64::from(self.weights.cap()) / f64::from(self.weights.candidates());
         // As many exceed it to the one side as to the other.
         let deviations = Coordinate::new(Some(self.turned())).exceeded_with(2.0 * share);
         ACROSS as f64 + deviations * turn::length(self.turned())
@@ -181,9 +167,9 @@ impl SignedCap {
 impl MechanismSpec {
     /// [`SignedCap`], by default with the recommended J and the best L for `epsilon`.
     pub(crate) fn signed_cap(epsilon: Epsilon, candidates: Option<u32>, cap: Option<u32>) -> Self {
-        let candidates = candidates.unwrap_or_else(|| SignedCap::recommended_candidates(epsilon));
+        let candidates = candidates.unwrap_or_else(|| DoubleCap::recommended_candidates(epsilon));
         // As for double-cap.
-        let cap = cap.unwrap_or_else(|| SignedCap::best_cap(candidates.min(MAX_CANDIDATES), epsilon));
+        let cap = cap.unwrap_or_else(|| best_signed_cap(candidates.min(MAX_CANDIDATES), epsilon));
         Self::SignedCap { epsilon, candidates, cap }
     }
 }
@@ -208,7 +194,7 @@ impl LocalRandomizer for SignedCap {
     }
 
     fn draws(&self) -> u64 {
-        u64::from(self.candidates) * self.turned() as u64
+        u64::from(self.weights.candidates()) * self.turned() as u64
     }
 
     fn randomize_with_rng<R: TryCryptoRng + ?Sized>(
@@ -226,7 +212,7 @@ impl LocalRandomizer for SignedCap {
 /// Its sums are of vectors, not of matrices.
 impl Summable for SignedCap {
     fn check(&self, payload: &[u8]) -> Result<(), PayloadError> {
-        check_index(payload, self.candidates)
+        check_index(payload, self.weights.candidates())
     }
 
     fn sums_len(&self) -> usize {

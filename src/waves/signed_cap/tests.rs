@@ -94,13 +94,13 @@ fn mean(mechanism: &SignedCap, u: &[f64], planted_fault: bool, ids: u64) -> [[f6
     across.iter_mut().for_each(|a| *a /= length);
     let directions = [turned(u), turned(&across)];
     let weights = mechanism.weights;
-    let inside = weights.of_cap() as f64 / weights.total() as f64 / f64::from(mechanism.cap);
-    let outside = (1.0 - inside * f64::from(mechanism.cap)) / f64::from(mechanism.candidates - mechanism.cap);
+    let inside = weights.of_cap() as f64 / weights.total() as f64 / f64::from(weights.cap());
+    let outside = (1.0 - inside * f64::from(weights.cap())) / f64::from(weights.candidates() - weights.cap());
     for number in 0..ids {
         let signs = Signs::new(&KEY, id(number), mechanism.turned());
-        let scores = directions.each_ref().map(|(v, _)| signs.scores(v, mechanism.candidates));
+        let scores = directions.each_ref().map(|(v, _)| signs.scores(v, weights.candidates()));
         let of_fault = |&score: &u64| if planted_fault { score.abs_diff(ACROSS) } else { score };
-        let in_cap = cap::largest(&scores[0].iter().map(of_fault).collect::<Vec<_>>(), mechanism.cap);
+        let in_cap = cap::largest(&scores[0].iter().map(of_fault).collect::<Vec<_>>(), weights.cap());
         for place in 0..2 {
             let along = |score: u64| (score as f64 - ACROSS as f64) / directions[place].1;
             let weights = in_cap.iter().map(|member| if *member { inside } else { outside });
@@ -152,7 +152,7 @@ fn the_mean_is_the_gain_times_the_vector_and_an_unsigned_cap_has_none() {
 fn the_best_cap_is_no_worse_than_any_other() {
     for (e, candidates) in [(0.5, 64), (2.0, 128), (4.0, 256)] {
         let gain = |cap| SignedCap::new(axes(20, 2, 1.0), epsilon(e), candidates, cap).unwrap().gain();
-        let best = SignedCap::best_cap(candidates, epsilon(e));
+        let best = best_signed_cap(candidates, epsilon(e));
         let most = (1..=candidates / 2).map(gain).fold(0.0, f64::max);
         assert!(gain(best) > 0.999 * most, "{e}: {best} {} {most}", gain(best));
     }
