@@ -41,9 +41,7 @@ impl NoiseLaw {
         let level = level.max(0.0);
         NoiseBulk { law: self.at_level(level), level, dimension, excess }
     }
-}
 
-impl NoiseLaw {
     /// The law whose noise between two directions that have this variance is that of the reports themselves. (About an
     /// estimated mean, where all directions but one have little, the law is as it is.)
     pub(super) fn at_level(self, level: f64) -> Self {

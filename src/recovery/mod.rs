@@ -35,7 +35,6 @@ pub(crate) mod change;
 pub(crate) mod denoise;
 pub(crate) mod feature_test;
 pub(crate) mod held_out;
-mod method;
 pub(crate) mod penalty;
 pub(crate) mod rank_test;
 pub(crate) mod support;
@@ -56,8 +55,8 @@ pub use fantope::{
     project_onto_fantope, soft_threshold, sparse_noise_edge,
 };
 pub(crate) use feature_test::FeatureTest;
+pub use held_out::Method;
 pub(crate) use held_out::{Fit, HeldOut, Measured};
-pub use method::Method;
 pub(crate) use penalty::CROSS_VALIDATION_FACTORS;
 pub use penalty::{CrossValidationPoint, PenaltyChoice, PenaltyError, PenaltySelection};
 pub(crate) use rank_test::RankTest;

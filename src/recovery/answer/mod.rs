@@ -24,11 +24,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod asked;
 mod baselines;
 mod build;
 mod found;
-mod missing;
 mod patterns;
 mod question;
 #[cfg(test)]
@@ -37,13 +35,13 @@ mod trust;
 mod watch;
 mod work;
 
-pub use asked::Asked;
 pub use baselines::{Baseline, Baselines, baselines_of, compare_baselines};
-pub use found::{Found, MeanAnswer, Selection, SparseAnswer, ThresholdedAnswer, explained_variance, mean_answer};
-pub use missing::{Missing, Part, Unfinished};
+pub use found::{
+    Asked, Found, MeanAnswer, Selection, SparseAnswer, ThresholdedAnswer, explained_variance, mean_answer,
+};
 pub use question::{HeldOutUse, Question, Solver, When};
 pub use trust::{ComponentInterval, Confidence, OtherCollection, ReferenceAnswer, ReferenceComparison, Trust};
-pub use watch::{Step, Stop, Watch};
+pub use watch::{Missing, Part, Step, Stop, Unfinished, Watch};
 
 use nalgebra::DMatrix;
 use serde::Serialize;

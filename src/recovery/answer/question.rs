@@ -9,7 +9,7 @@ use super::super::{
     Rank, SolverSettings, SolverStatus,
 };
 use super::AnswerError;
-use super::watch::{Stop, unreasoned};
+use super::watch::Stop;
 use crate::task::Task;
 
 /// A question about the reports of a collection. [`Question::new`] asks only for plain components.
@@ -96,9 +96,7 @@ impl Question {
             select: None,
         }
     }
-}
 
-impl Question {
     /// Refuses to name features by a rate that is none, or from reports that do not say what features covary.
     pub(super) fn check_selection(&self, task: &Task) -> Result<(), AnswerError> {
         let Some(rate) = self.select else { return Ok(()) };
@@ -131,7 +129,7 @@ impl Solver {
         let mut progress = |state: &Progress| {
             let flow = watch(state);
             stop = flow.break_value();
-            unreasoned(flow)
+            flow.map_break(drop)
         };
         let mut solution = FantopeSolver::new((*self).into())?.solve_with(problem, None, &mut progress)?;
         if stop == Some(Stop::OutOfTime) && solution.status == SolverStatus::Cancelled {

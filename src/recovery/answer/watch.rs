@@ -1,9 +1,64 @@
-//! The progress of an answer, and its end when time is up.
+//! The progress of an answer, its end when time is up, and its last part: what is missing then.
 
+use std::fmt;
 use std::ops::ControlFlow;
 
+use serde::Serialize;
+
 use super::super::{BootstrapProgress, Progress, SequenceProgress};
-use super::{Part, Unfinished};
+
+/// What was asked for and is missing.
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
+pub struct Missing {
+    /// The parts that time did not suffice for ([`Stop::OutOfTime`]).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unfinished: Vec<Unfinished>,
+}
+
+/// A part of an answer that time did not suffice for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+pub struct Unfinished {
+    /// The part.
+    pub part: Part,
+    /// How much of it was done: problems, iterations, methods, replicates, records.
+    pub done: u64,
+    /// How much there was to do; none where that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of: Option<u64>,
+}
+
+/// The parts of an answer that may take long.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// Confirming the rank on reports held out: where it is unfinished, nothing is confirmed.
+    Rank,
+    /// Cross-validation of the penalty: where it is unfinished, the penalty is that of `auto`.
+    Penalty,
+    /// Comparing methods on reports held out: where it is unfinished, the components are those that were asked for, or
+    /// plain ones.
+    HeldOut,
+    /// The sparse solution: where it is unfinished, its certified gap is wider than asked for.
+    Solution,
+    /// The sequence of penalties.
+    Path,
+    /// Simpler methods on the same estimate.
+    Baselines,
+    /// The interval of the error: where it is unfinished, it is of fewer replicates, or missing below 20.
+    Bootstrap,
+    /// The comparison with a reference.
+    Reference,
+    /// The comparison with another collection: where it is unfinished, the p-value is of fewer replicates, or missing
+    /// below 20.
+    Other,
+}
+
+/// The key for programs, on every interface.
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
 
 /// The progress of an answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,7 +83,7 @@ pub enum Stop {
     Cancelled,
     /// Time is up. The answer has what was found, the last solution as
     /// [`SolverStatus::BudgetExhausted`](super::super::SolverStatus::BudgetExhausted), and
-    /// [`Missing::unfinished`](super::Missing::unfinished) says what is missing.
+    /// [`Missing::unfinished`] says what is missing.
     OutOfTime,
 }
 
@@ -53,7 +108,7 @@ impl<'a, 'b> Watched<'a, 'b> {
     }
 
     pub(super) fn step(&mut self, step: &Step) -> ControlFlow<()> {
-        unreasoned(self.flow(step))
+        self.flow(step).map_break(drop)
     }
 
     /// Whether to do a part of so many pieces: the callback decides anew.
@@ -73,9 +128,4 @@ impl<'a, 'b> Watched<'a, 'b> {
     pub(super) fn missing(&mut self, part: Part, done: usize, of: usize) {
         self.unfinished.push(Unfinished { part, done: done as u64, of: Some(of as u64) });
     }
-}
-
-/// The control flow of a callback without a reason.
-pub(super) fn unreasoned(flow: ControlFlow<Stop>) -> ControlFlow<()> {
-    flow.map_break(|_| ())
 }

@@ -13,10 +13,9 @@ use super::super::{
     PathPoint, Penalty, PenaltyChoice, PenaltyError, PenaltyPath, PenaltySelection, RecoveryError, SolverSettings,
     SolverStatus, default_penalty, principal_components,
 };
-use super::missing::Part;
 use super::question::{HeldOutUse, Question};
 use super::trust::Confidence;
-use super::watch::{Step, Watched};
+use super::watch::{Part, Step, Watched};
 use super::{Answer, AnswerError, Source, plain};
 use crate::law::NoiseLaw;
 

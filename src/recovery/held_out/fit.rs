@@ -1,15 +1,38 @@
 //! The answers that are compared on reports held out: a method with the strength of its penalty.
 
+use core::fmt;
+
 use fantope::Sequence;
 use nalgebra::DMatrix;
 use serde::Serialize;
 
 use super::super::bootstrap::SubspaceEstimate;
 use super::super::{
-    FantopeError, FantopeProblem, FantopeSolution, Method, Penalty, PenaltyError, Rank, default_penalty,
-    principal_components, soft_threshold,
+    FantopeError, FantopeProblem, FantopeSolution, Penalty, PenaltyError, Rank, default_penalty, principal_components,
+    soft_threshold,
 };
 use crate::covariance::Covariance;
+
+/// A method of recovery.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Method {
+    /// Plain principal components.
+    #[default]
+    Pca,
+    /// Plain components of the estimate after soft-thresholding by a penalty.
+    SoftThreshold,
+    /// Sparse ones, by the Fantope program.
+    Fantope,
+}
+
+/// The key for programs: `pca`, `soft-threshold` or `fantope`.
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
 
 /// A method of recovery with the factor of its penalty, in units of [`default_penalty`]; 0 for plain components.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

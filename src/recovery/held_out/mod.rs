@@ -29,7 +29,7 @@
 
 mod fit;
 
-pub use fit::Fit;
+pub use fit::{Fit, Method};
 pub(super) use fit::{thresholded, used_rows};
 
 use std::ops::ControlFlow;
@@ -39,8 +39,7 @@ use nalgebra::DMatrix;
 use serde::Serialize;
 
 use super::{
-    CROSS_VALIDATION_FACTORS, Interval, Method, PenaltyError, Rank, SequenceProgress, SolverSettings,
-    principal_components,
+    CROSS_VALIDATION_FACTORS, Interval, PenaltyError, Rank, SequenceProgress, SolverSettings, principal_components,
 };
 use crate::covariance::Covariance;
 use crate::family::Reports;

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use fantope::{PathError, Sequence};
 use serde::Serialize;
 
-use super::error::PenaltyError;
+use super::PenaltyError;
 use crate::covariance::Covariance;
 use crate::family::Reports;
 use crate::linalg::sorted_descending;

@@ -1,17 +1,18 @@
 //! Choice of the penalty: from the known noise level, by cross-validation over folds, or as given.
 
 mod cross_validation;
-mod error;
 
 pub use cross_validation::{CrossValidationPoint, cross_validate};
-pub use error::PenaltyError;
 
 use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
-use super::{DEFAULT_PENALTY_FACTOR, PathError, Penalty, Rank, SequenceProgress, SolverSettings, default_penalty};
-use crate::covariance::Covariance;
+use super::{
+    DEFAULT_PENALTY_FACTOR, PathError, Penalty, Rank, RecoveryError, SequenceProgress, SolverSettings, default_penalty,
+};
+use crate::covariance::{Covariance, CovarianceError};
 use crate::family::Reports;
 
 /// The factors `c` of `c τ √(ln d)` that are tried by default, ordinary principal components (0) among them.
@@ -103,6 +104,51 @@ impl PenaltyChoice {
                 let chosen = scores.iter().find(|point| point.chosen).ok_or(PathError::NoPenalties)?;
                 Ok(PenaltySelection { penalty: chosen.penalty, cross_validation: Some(scores) })
             }
+        }
+    }
+}
+
+/// Reasons why no penalty could be chosen, or no path solved.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum PenaltyError {
+    /// The task keeps one sum of all reports.
+    #[error(
+        "cross-validation compares folds, and the task has {folds}: collect under a task with several folds, or take \
+         the penalty from the noise level"
+    )]
+    TooFewFolds {
+        /// Folds of the task.
+        folds: usize,
+    },
+    /// No report fell into a fold.
+    #[error(
+        "fold {fold} of {folds} (counted from 0) has no reports to validate with: collect more reports, make a task \
+         with fewer folds, or take the penalty from the noise level"
+    )]
+    EmptyFold {
+        /// The fold, from 0.
+        fold: usize,
+        /// Folds of the task.
+        folds: usize,
+    },
+    /// There are no penalties to choose among, or the progress callback asked to stop.
+    #[error(transparent)]
+    Path(PathError),
+    /// A sum could not be debiased.
+    #[error(transparent)]
+    Covariance(#[from] CovarianceError),
+    /// A problem could not be posed or solved.
+    #[error(transparent)]
+    Recovery(#[from] RecoveryError),
+}
+
+/// What the solver refused is an error of recovery, on a path too.
+impl From<PathError> for PenaltyError {
+    fn from(error: PathError) -> Self {
+        match error {
+            PathError::Fantope(error) => error.into(),
+            other => Self::Path(other),
         }
     }
 }
