@@ -37,7 +37,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let settings = SolverSettings::default();
     let reports = Reports::one(&aggregate, &task);
     let no_progress = &mut |_: &_| ControlFlow::Continue(());
-    let penalty = PenaltyChoice::default().select(&covariance, reports, rank, &settings, no_progress)?.penalty;
+    let (penalty, _) = PenaltyChoice::default().select(&covariance, reports, rank, &settings, no_progress)?;
     let problem = FantopeProblem::new(covariance.matrix(), rank, penalty)?;
     let solution = FantopeSolver::new(settings)?.solve(&problem)?;
     println!("penalty {:.4}: {} features chosen: {:?}", penalty.value(), solution.support.len(), solution.support);

@@ -58,7 +58,7 @@ pub(crate) use feature_test::FeatureTest;
 pub use held_out::Method;
 pub(crate) use held_out::{Fit, HeldOut, Measured};
 pub(crate) use penalty::CROSS_VALIDATION_FACTORS;
-pub use penalty::{CrossValidationPoint, PenaltyChoice, PenaltyError, PenaltySelection};
+pub use penalty::{CrossValidationPoint, PenaltyChoice, PenaltyError};
 pub(crate) use rank_test::RankTest;
 
 use thiserror::Error;

@@ -3,8 +3,9 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::super::bootstrap::SubspaceEstimate;
+use super::super::penalty::SelectedPenalty;
 use super::super::support::{FoundSupport, SupportConditions};
-use super::super::{Components, FantopeSolution, Method, Penalty, PenaltySelection, Rank, sparse_noise_edge};
+use super::super::{Components, FantopeSolution, Method, Penalty, Rank, sparse_noise_edge};
 use super::baselines::along_variances;
 use super::found::{Asked, Found, SparseAnswer, ThresholdedAnswer, explained_variance, mean_answer};
 use super::patterns::{self, Standing, are_single_columns};
@@ -90,13 +91,13 @@ impl Answer {
     pub(super) fn with_sparse(
         self,
         choice: &'static str,
-        selection: &PenaltySelection,
+        (penalty, cross_validation): SelectedPenalty,
         solution: FantopeSolution,
     ) -> Self {
         let (size, Asked { dimension, feature_names, .. }) = (solution.support.len(), &self.asked);
         let sparse = SparseAnswer {
             status: solution.status,
-            penalty: selection.penalty.value(),
+            penalty: penalty.value(),
             penalty_choice: choice,
             objective: solution.objective,
             dual_bound: solution.dual_bound,
@@ -108,7 +109,7 @@ impl Answer {
             leverages: solution.leverages,
             noise_edge: sparse_noise_edge(self.trust.noise_deviation, *dimension, size, self.trust.noise_edge),
             conditions: None,
-            cross_validation: selection.cross_validation.clone(),
+            cross_validation,
             baselines: None,
         };
         let mut answer = self.with_components(columns_of(&solution.components), solution.variances.as_slice().to_vec());

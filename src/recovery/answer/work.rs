@@ -8,10 +8,11 @@ use rand::SeedableRng;
 
 use super::super::bootstrap::{SubspaceEstimate, bootstrap};
 use super::super::held_out::thresholded;
+use super::super::penalty::SelectedPenalty;
 use super::super::{
     BootstrapError, BootstrapProgress, DECOMPOSED, FantopeProblem, FantopeSolver, Fit, HeldOut, Method, PathError,
-    PathPoint, Penalty, PenaltyChoice, PenaltyError, PenaltyPath, PenaltySelection, RecoveryError, SolverSettings,
-    SolverStatus, default_penalty, principal_components,
+    PathPoint, Penalty, PenaltyChoice, PenaltyError, PenaltyPath, RecoveryError, SolverSettings, SolverStatus,
+    default_penalty, principal_components,
 };
 use super::question::{HeldOutUse, Question};
 use super::trust::Confidence;
@@ -33,7 +34,7 @@ impl Question {
         match &self.penalty {
             Some(choice) => {
                 let (choice, selection) = self.select(choice, source, watch)?;
-                self.sparse(choice, &selection, source, watch)
+                self.sparse(choice, selection, source, watch)
             }
             None if self.held_out == HeldOutUse::Choose => {
                 let Some(mut held_out) = self.compare(&HeldOut::candidates(), source, watch)? else {
@@ -54,21 +55,18 @@ impl Question {
         match fit.method {
             Method::Pca => plain(matrix, self.rank, facts),
             Method::SoftThreshold => facts.with_thresholded(penalty, thresholded(matrix, penalty, self.rank)?, matrix),
-            Method::Fantope => {
-                let selection = PenaltySelection { penalty, cross_validation: None };
-                self.sparse("held-out", &selection, source, watch)
-            }
+            Method::Fantope => self.sparse("held-out", (penalty, None), source, watch),
         }
     }
 
     fn sparse(
         &self,
         choice: &'static str,
-        selection: &PenaltySelection,
+        selection: SelectedPenalty,
         source: Source<'_>,
         watch: &mut Watched<'_, '_>,
     ) -> Result<Answer, AnswerError> {
-        let problem = FantopeProblem::new(source.covariance.matrix(), self.rank, selection.penalty)?;
+        let problem = FantopeProblem::new(source.covariance.matrix(), self.rank, selection.0)?;
         let solution = self.solver.solve(&problem, &mut |progress| watch.flow(&Step::Solving(*progress)))?;
         if watch.is_late() && solution.status == SolverStatus::BudgetExhausted {
             watch.missing(Part::Solution, solution.iterations, self.solver.max_iterations);
@@ -131,7 +129,7 @@ impl Question {
         choice: &PenaltyChoice,
         source: Source<'_>,
         watch: &mut Watched<'_, '_>,
-    ) -> Result<(&'static str, PenaltySelection), AnswerError> {
+    ) -> Result<(&'static str, SelectedPenalty), AnswerError> {
         let settings = SolverSettings::from(self.solver).for_sequence();
         let select = |choice: &PenaltyChoice, watch: &mut Watched<'_, '_>| {
             choice.select(source.covariance, source.reports, self.rank, &settings, &mut |state| {

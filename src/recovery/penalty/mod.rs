@@ -52,15 +52,8 @@ impl Default for PenaltyChoice {
     }
 }
 
-/// A penalty, and how it was chosen.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct PenaltySelection {
-    /// The penalty for the estimate of all folds together.
-    pub penalty: Penalty,
-    /// The scores, largest penalty first, where cross-validation chose.
-    pub cross_validation: Option<Vec<CrossValidationPoint>>,
-}
+/// A penalty, and the scores where cross-validation chose it.
+pub(super) type SelectedPenalty = (Penalty, Option<Vec<CrossValidationPoint>>);
 
 impl PenaltyChoice {
     /// Cross-validation among the [`CROSS_VALIDATION_FACTORS`].
@@ -78,7 +71,8 @@ impl PenaltyChoice {
         }
     }
 
-    /// Finds the penalty for `covariance`, the estimate from all these reports.
+    /// Finds the penalty for `covariance`, the estimate from all these reports, and the scores, largest penalty first,
+    /// where cross-validation chose.
     ///
     /// The reports with their folds, `settings` and `progress` serve cross-validation; the other choices solve nothing.
     ///
@@ -92,17 +86,16 @@ impl PenaltyChoice {
         rank: Rank,
         settings: &SolverSettings,
         progress: &mut dyn FnMut(&SequenceProgress) -> ControlFlow<()>,
-    ) -> Result<PenaltySelection, PenaltyError> {
+    ) -> Result<(Penalty, Option<Vec<CrossValidationPoint>>), PenaltyError> {
         match self {
-            Self::Value(penalty) => Ok(PenaltySelection { penalty: *penalty, cross_validation: None }),
+            Self::Value(penalty) => Ok((*penalty, None)),
             Self::Auto { factor } => {
-                let penalty = default_penalty(covariance.noise_deviation(), reports.task().dimension(), *factor)?;
-                Ok(PenaltySelection { penalty, cross_validation: None })
+                Ok((default_penalty(covariance.noise_deviation(), reports.task().dimension(), *factor)?, None))
             }
             Self::CrossValidated { factors } => {
                 let scores = cross_validate(reports, rank, factors, settings, progress)?;
                 let chosen = scores.iter().find(|point| point.chosen).ok_or(PathError::NoPenalties)?;
-                Ok(PenaltySelection { penalty: chosen.penalty, cross_validation: Some(scores) })
+                Ok((chosen.penalty, Some(scores)))
             }
         }
     }
