@@ -117,7 +117,8 @@ pub fn change<R: Rng + ?Sized>(
         return Err(BootstrapError::Replicates(replicates).into());
     }
     let pair = Pair::new(first, second)?;
-    let [ours, theirs] = pair.components(rank)?;
+    let [ours, theirs] = &pair.estimates;
+    let (ours, theirs) = (plain(ours.matrix(), rank)?, plain(theirs.matrix(), rank)?);
     let distance = sin_theta_squared(&ours, &theirs)?;
     let mut drawn = pair.distances(rank, replicates, rng, progress)?;
     sort_ascending(&mut drawn);
@@ -139,8 +140,18 @@ pub fn change<R: Rng + ?Sized>(
 /// # Errors
 /// [`ChangeError`], for tasks of other features and for reports in both collections.
 pub fn check_change(first: (&Aggregate, &Task), second: (&Aggregate, &Task)) -> Result<(), ChangeError> {
-    check_tasks(first.1, second.1)?;
-    if first.1 == second.1 { check_disjoint(first.0, second.0) } else { Ok(()) }
+    let ((sums, task), (other_sums, other)) = (first, second);
+    if task.dimension() != other.dimension() {
+        return Err(ChangeError::Dimension { first: task.dimension(), second: other.dimension() });
+    }
+    check_schemas(task.schema(), other.schema())?;
+    if task.bounding() != other.bounding() {
+        return Err(ChangeError::Bounding { first: task.bounding(), second: other.bounding() });
+    }
+    if task.centring().is_some() != other.centring().is_some() {
+        return Err(ChangeError::Centring);
+    }
+    if task == other { check_disjoint(sums, other_sums) } else { Ok(()) }
 }
 
 /// Two collections with their estimates.
@@ -154,15 +165,9 @@ struct Pair<'a> {
 impl<'a> Pair<'a> {
     fn new(first: (&'a Aggregate, &'a Task), second: (&'a Aggregate, &'a Task)) -> Result<Self, ChangeError> {
         let estimates = [Covariance::estimate(first.0, first.1)?, Covariance::estimate(second.0, second.1)?];
-        let [ours, theirs] = variances(&estimates);
+        let [ours, theirs] = estimates.each_ref().map(|estimate| estimate.noise_deviation().powi(2));
         let weights = [theirs / (ours + theirs), ours / (ours + theirs)];
         Ok(Self { collections: [first, second], estimates, weights })
-    }
-
-    /// The components of each.
-    fn components(&self, rank: Rank) -> Result<[Subspace; 2], ChangeError> {
-        let [ours, theirs] = &self.estimates;
-        Ok([plain(ours.matrix(), rank)?, plain(theirs.matrix(), rank)?])
     }
 
     fn pooled(&self, estimates: &[Covariance; 2]) -> DMatrix<f64> {
@@ -228,11 +233,8 @@ impl<'a> Pair<'a> {
         let mut own = [vec![], vec![]];
         for group in 0..groups {
             let of_folds = |chosen: &dyn Fn(usize) -> bool| -> Result<[Covariance; 2], CovarianceError> {
-                let [(ours, our_task), (theirs, their_task)] = self.collections;
-                Ok([
-                    Covariance::of_folds(Reports::one(ours, our_task), chosen)?,
-                    Covariance::of_folds(Reports::one(theirs, their_task), chosen)?,
-                ])
+                let [ours, theirs] = self.collections.map(|(sums, task)| Reports::one(sums, task));
+                Ok([Covariance::of_folds(ours, chosen)?, Covariance::of_folds(theirs, chosen)?])
             };
             let training = of_folds(&|fold| fold % groups != group)?;
             let measuring = of_folds(&|fold| fold % groups == group)?;
@@ -262,11 +264,6 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// The variances of an entry.
-fn variances(estimates: &[Covariance; 2]) -> [f64; 2] {
-    estimates.each_ref().map(|estimate| estimate.noise_deviation().powi(2))
-}
-
 fn plain(estimate: &DMatrix<f64>, rank: Rank) -> Result<Subspace, ChangeError> {
     Ok(Subspace::new(&principal_components(estimate, rank)?.vectors)?)
 }
@@ -278,22 +275,6 @@ fn shares(aggregate: &Aggregate, groups: usize) -> Vec<f64> {
         counts[index % groups] += fold.records();
     }
     counts.into_iter().map(|count| count as f64 / aggregate.records() as f64).collect()
-}
-
-/// Refuses tasks whose components are not of the same features.
-fn check_tasks(first: &Task, second: &Task) -> Result<(), ChangeError> {
-    let (ours, theirs) = (first.dimension(), second.dimension());
-    if ours != theirs {
-        return Err(ChangeError::Dimension { first: ours, second: theirs });
-    }
-    check_schemas(first.schema(), second.schema())?;
-    if first.bounding() != second.bounding() {
-        return Err(ChangeError::Bounding { first: first.bounding(), second: second.bounding() });
-    }
-    if first.centring().is_some() != second.centring().is_some() {
-        return Err(ChangeError::Centring);
-    }
-    Ok(())
 }
 
 /// Columns without features, and labels for people, make no difference. A schema that only numbers its columns says
