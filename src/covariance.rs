@@ -139,12 +139,12 @@ impl Covariance {
         let of_part = |part: &TaskSum<'_>| precision(part.sum.records(), part.mechanism.entry_deviation(), of_first);
         let precisions: Vec<f64> = parts.iter().map(of_part).collect();
         let total: f64 = precisions.iter().sum();
-        let mut laws = Vec::with_capacity(parts.len());
+        let mut members = Vec::with_capacity(parts.len());
         for (part, precision) in parts.iter().zip(precisions) {
             let law = NoiseLaw::new(part.mechanism, bounding, part.sum.records());
-            laws.push((precision / total, law.map_err(|_no_records| CovarianceError::Empty)?));
+            members.push((precision / total, law.map_err(|_no_records| CovarianceError::Empty)?));
         }
-        let moments_law = WeightedLaw::new(laws);
+        let moments_law = WeightedLaw { members };
         let noise_law = moments_law.law().ok_or(CovarianceError::Empty)?;
         let bounded = Self {
             matrix: mean_of(parts, &moments_law),
@@ -349,7 +349,7 @@ impl Covariance {
 
 /// The weighted mean of the debiased second moments.
 fn mean_of(parts: &[TaskSum<'_>], law: &WeightedLaw) -> DMatrix<f64> {
-    let mut parts = parts.iter().zip(law.members()).map(|(TaskSum { sum, mechanism, .. }, (weight, _))| {
+    let mut parts = parts.iter().zip(&law.members).map(|(TaskSum { sum, mechanism, .. }, (weight, _))| {
         let mut matrix = mechanism.debias(sum.sums(), sum.records());
         if *weight != 1.0 {
             matrix *= *weight;
@@ -366,7 +366,7 @@ fn lift_of(parts: &[TaskSum<'_>], law: &WeightedLaw) -> Option<f64> {
         Mechanism::DoubleCap(mechanism) => Some(weight * mechanism.lift(sum.sums(), sum.records())),
         _ => None,
     };
-    parts.iter().zip(law.members()).map(lift).sum()
+    parts.iter().zip(&law.members).map(lift).sum()
 }
 
 /// The standard deviation of a number in the weighted mean that has this one in one report.
@@ -375,7 +375,7 @@ fn deviation_of(parts: &[TaskSum<'_>], law: &WeightedLaw, of_one: impl Fn(&Mecha
     match parts {
         [only] => of_part(only),
         parts => {
-            let weighted = parts.iter().zip(law.members()).map(|(part, (weight, _))| weight * of_part(part));
+            let weighted = parts.iter().zip(&law.members).map(|(part, (weight, _))| weight * of_part(part));
             weighted.map(|deviation| deviation * deviation).sum::<f64>().sqrt()
         }
     }

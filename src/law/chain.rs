@@ -28,11 +28,12 @@ const ROWS: (f64, f64) = (30.0, 12.0);
 const TOLERANCE: f64 = 1e-13;
 const STEPS: usize = 80;
 
-/// The tridiagonal matrix T.
-struct Chain {
-    diagonal: Vec<f64>,
+/// A symmetric tridiagonal matrix.
+#[derive(Default)]
+pub(super) struct Tridiagonal {
+    pub(super) diagonal: Vec<f64>,
     /// Squares of the entries beside the diagonal, one fewer.
-    coupling: Vec<f64>,
+    pub(super) coupling: Vec<f64>,
 }
 
 /// The matrix evaluated at a number.
@@ -75,7 +76,8 @@ impl NoiseBulk {
         sum.min(1.0)
     }
 
-    fn chain(&self, component: impl Into<Along>, levels: f64) -> Chain {
+    /// The matrix T.
+    fn chain(&self, component: impl Into<Along>, levels: f64) -> Tridiagonal {
         let Along { eigenvalue, excess } = component.into();
         let rows = (ROWS.0 + ROWS.1 * levels.cbrt()).min(levels.ceil()).max(0.0) as usize;
         let records = self.law.records as f64;
@@ -90,7 +92,7 @@ impl NoiseBulk {
                     let variance = if row == 0 { first } else { entry };
                     (levels - row as f64).max(0.0) * variance
                 });
-                Chain { diagonal, coupling: coupling.collect() }
+                Tridiagonal { diagonal, coupling: coupling.collect() }
             }
             Perturbation::Directions { gain, .. } => {
                 let ratio = self.ratio(gain, eigenvalue).max(0.0);
@@ -101,13 +103,13 @@ impl NoiseBulk {
                 let diagonal = core::iter::once(ratio).chain((0..rows).map(|row| left(row) + below(row)));
                 let first = (ratio + self.relative(gain, excess)) * left(0);
                 let coupling = core::iter::once(first).chain((1..rows).map(|row| left(row) * below(row - 1)));
-                Chain { diagonal: diagonal.collect(), coupling: coupling.take(rows).collect() }
+                Tridiagonal { diagonal: diagonal.collect(), coupling: coupling.take(rows).collect() }
             }
         }
     }
 }
 
-impl Chain {
+impl Tridiagonal {
     /// The squared first coordinate of the eigenvector of the eigenvalue `index`, from 0 for the largest.
     fn weight(&self, index: usize) -> f64 {
         if let [_] = self.diagonal[..] {

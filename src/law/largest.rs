@@ -28,6 +28,7 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::StandardNormal;
 
 use super::centred::Along;
+use super::chain::Tridiagonal;
 use super::{AboutMean, NoiseLaw, Perturbation, chi_squared};
 
 /// A component stands out from the noise where its p-value is below this.
@@ -151,14 +152,6 @@ impl NoiseLaw {
             centring.excess((square + 2.0 * variance.sqrt()).min(1.0))
         })
     }
-}
-
-/// A symmetric tridiagonal matrix.
-#[derive(Default)]
-struct Tridiagonal {
-    diagonal: Vec<f64>,
-    /// Squares of the entries beside the diagonal.
-    coupling: Vec<f64>,
 }
 
 impl Tridiagonal {

@@ -39,20 +39,11 @@ const LARGEST_PRODUCT: f64 = 0.25;
 /// The laws of independent estimates of second moments with their weights in a mean, of the sum 1.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct WeightedLaw {
-    members: Vec<(f64, NoiseLaw)>,
+    /// Laws of the same features in the same units, and of one kind of mechanism.
+    pub(crate) members: Vec<(f64, NoiseLaw)>,
 }
 
 impl WeightedLaw {
-    /// All are laws of the same features in the same units, and of one kind of mechanism.
-    pub(crate) fn new(members: Vec<(f64, NoiseLaw)>) -> Self {
-        Self { members }
-    }
-
-    /// The weights, and the laws of what they weigh.
-    pub(crate) fn members(&self) -> &[(f64, NoiseLaw)] {
-        &self.members
-    }
-
     /// The law of the mean: of one estimate it is its own. None for none.
     pub(crate) fn law(&self) -> Option<NoiseLaw> {
         let (&(_, first), others) = self.members.split_first()?;
@@ -149,7 +140,7 @@ mod tests {
     fn weighted(laws: &[NoiseLaw]) -> WeightedLaw {
         let precision = |law: &NoiseLaw| law.records as f64 / squares(law.perturbation)[1];
         let total: f64 = laws.iter().map(precision).sum();
-        WeightedLaw::new(laws.iter().map(|law| (precision(law) / total, *law)).collect())
+        WeightedLaw { members: laws.iter().map(|law| (precision(law) / total, *law)).collect() }
     }
 
     fn exact(law: &WeightedLaw, a: f64, b: f64) -> f64 {
@@ -209,7 +200,7 @@ mod tests {
                 assert!(relative(parts.form_variance(&form), all.form_variance(&form)) < 1e-12);
             }
         }
-        assert_eq!(WeightedLaw::new(vec![]).law(), None);
+        assert_eq!(WeightedLaw { members: vec![] }.law(), None);
     }
 
     /// Populations that differ between the tasks as much as they can, with the same mean: the bound is above the sum of

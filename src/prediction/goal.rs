@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::optimum::Optimum;
 use super::{Batches, Planner, Prediction, PredictionError, alone};
-use crate::mechanism::{HostilePull, LocalRandomizer, Mechanism, Moments, Pull};
+use crate::mechanism::{HostilePull, LocalRandomizer, Moments, Pull};
 use crate::privacy::{Delta, Epsilon, Guarantee};
 use crate::record::Bounding;
 
@@ -119,6 +119,7 @@ impl Planner {
         let pull = hostile.filter(|_| self.centring().is_none());
         let pull = pull.map(|_| mechanism.pull().scaled(self.bounding.covariance_scale()));
         let planned = records.or(records_for_target.flatten());
+        let of_unit_vectors = self.bounding == Bounding::UnitNorm && self.centring().is_none() && shuffled.is_none();
         Ok(Plan {
             dimension: spectrum.dimension(),
             rank: self.rank.value(),
@@ -137,17 +138,12 @@ impl Planner {
                 .map(|(records, target)| self.epsilon_for(records, target))
                 .transpose()?,
             shuffled: shuffled.map(|batches| self.plan_shuffled(epsilon, batches, goal)).transpose()?,
-            optimum: self.optimum(&mechanism, shuffled),
+            optimum: if of_unit_vectors { Optimum::of(&mechanism) } else { None },
             pull,
             hostile: hostile.zip(planned).map(|(count, records)| {
                 HostilePull::new(count, records, |hostile| self.pull(&mechanism, hostile, records))
             }),
         })
-    }
-
-    fn optimum(&self, mechanism: &Mechanism, shuffled: Option<Batches>) -> Option<Optimum> {
-        let of_unit_vectors = self.bounding == Bounding::UnitNorm && self.centring().is_none() && shuffled.is_none();
-        if of_unit_vectors { Optimum::of(mechanism) } else { None }
     }
 
     fn plan_shuffled(

@@ -229,15 +229,8 @@ fn least_records(
         low = high;
         high = most.min(high.saturating_mul(2));
     }
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        if enough(middle)? {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    Ok(Some(high))
+    let middle = |low: u64, high: u64| (high - low > 1).then(|| low + (high - low) / 2);
+    Ok(Some(halved((low, high), middle, enough)?.1))
 }
 
 /// The least epsilon that is searched, to a millionth and rounded up, for which `enough` holds, by halving.
@@ -253,19 +246,28 @@ fn least_epsilon(enough: impl Fn(f64) -> Result<bool, PredictionError>) -> Resul
     if !reached {
         return Ok(None);
     }
-    let mut low = LEAST_EPSILON;
-    if enough(low)? {
-        return Ok(Some(low));
+    if enough(LEAST_EPSILON)? {
+        return Ok(Some(LEAST_EPSILON));
     }
-    while high > low * (1.0 + EPSILON_TOLERANCE) {
-        let middle = (low * high).sqrt();
+    let middle = |low: f64, high: f64| (high > low * (1.0 + EPSILON_TOLERANCE)).then(|| (low * high).sqrt());
+    Ok(Some(halved((LEAST_EPSILON, high), middle, enough)?.1))
+}
+
+/// The last two ends of a range whose lower end is not enough and whose upper end is, halved until nothing is in the
+/// middle.
+pub(super) fn halved<T: Copy>(
+    (mut low, mut high): (T, T),
+    middle: impl Fn(T, T) -> Option<T>,
+    enough: impl Fn(T) -> Result<bool, PredictionError>,
+) -> Result<(T, T), PredictionError> {
+    while let Some(middle) = middle(low, high) {
         if enough(middle)? {
             high = middle;
         } else {
             low = middle;
         }
     }
-    Ok(Some(high))
+    Ok((low, high))
 }
 
 pub(super) fn epsilon(value: f64) -> Result<Epsilon, PredictionError> {

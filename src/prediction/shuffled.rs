@@ -6,7 +6,7 @@
 //! whoever sees them knows which batch a report came in. So n is the number of honest reports in one of them, whatever
 //! the size of the collection.
 
-use super::plan::epsilon;
+use super::plan::{epsilon, halved};
 use super::{Planner, PredictionError};
 use crate::mechanism::{LocalRandomizer, MechanismError};
 use crate::privacy::amplification::{BatchGuarantee, amplify, keeps};
@@ -92,24 +92,17 @@ impl Planner {
 
 /// The largest number of a range that is `allowed`, as all below it are: to a ten-thousandth, rounded down.
 fn most_allowed(
-    (mut low, mut high): (f64, f64),
+    (low, high): (f64, f64),
     allowed: impl Fn(f64) -> Result<bool, PredictionError>,
 ) -> Result<Option<f64>, PredictionError> {
     if !allowed(low)? {
         return Ok(None);
     }
     if allowed(high)? {
-        low = high;
+        return Ok(Some(high));
     }
-    while high > low * (1.0 + TOLERANCE) {
-        let middle = 0.5 * (low + high);
-        if allowed(middle)? {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    Ok(Some(low))
+    let middle = |low: f64, high: f64| (high > low * (1.0 + TOLERANCE)).then(|| 0.5 * (low + high));
+    Ok(Some(halved((low, high), middle, |value| Ok(!allowed(value)?))?.0))
 }
 
 #[cfg(test)]

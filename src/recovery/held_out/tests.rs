@@ -131,7 +131,7 @@ fn intervals_of_a_family_cover_however_people_choose() {
             let mut truth = [0.0; 2];
             for (fold, share) in reports.shares_of_folds(&covariance.each).into_iter().enumerate() {
                 let held_out = Covariance::of_folds(reports, |index| index == fold).unwrap();
-                let weights = held_out.moments_law().unwrap().members().iter().map(|(weight, _)| *weight);
+                let weights = held_out.moments_law().unwrap().members.iter().map(|(weight, _)| *weight);
                 let mixed: DMatrix<f64> = truths.iter().zip(weights).map(|(truth, weight)| truth * weight).sum();
                 let training = Covariance::of_folds(reports, |index| index != fold).unwrap();
                 let unit = super::super::default_penalty(training.noise_deviation(), 8, 0.5).unwrap();
