@@ -96,7 +96,7 @@ fn the_estimate_is_unbiased_with_the_noise_of_its_law_which_is_less_than_that_of
             for (square, estimate) in squares.iter_mut().zip([&family, &alone(0), &alone(1)]) {
                 *square += beside(estimate.matrix());
             }
-            let variances = family.noise_law().entry_variances(&truth).unwrap();
+            let variances = family.noise_law().entry_variances(&truth);
             stated[0] += (variances.sum() - variances.trace()) / 30.0 / 200.0;
             stated[1] += family.noise_deviation().powi(2) / 200.0;
             sums += family.matrix() - &truth;
