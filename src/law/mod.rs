@@ -108,20 +108,18 @@ impl NoiseLaw {
     /// # Errors
     /// [`NoiseError::NoRecords`].
     pub fn new(mechanism: &Mechanism, bounding: Bounding, records: u64) -> Result<Self, NoiseError> {
-        if records == 0 {
-            return Err(NoiseError::NoRecords);
-        }
         let law = Self {
             dimension: mechanism.dimension(),
-            records,
+            records: 1,
             scale: bounding.covariance_scale(),
             perturbation: mechanism.perturbation(),
             about: None,
         };
-        Ok(match bounding {
+        let law = match bounding {
             Bounding::UnitNorm => law.at_level(1.0 / law.dimension as f64),
             Bounding::Clip { .. } => law,
-        })
+        };
+        law.with_records(records)
     }
 
     /// The law without a mechanism: that of the second moments of `records` records themselves.

@@ -55,7 +55,6 @@ const MAX_THRESHOLDS: u32 = 512;
 #[derive(Clone, Debug)]
 pub struct NormCap {
     dimension: usize,
-    epsilon: Epsilon,
     weights: Weights,
     loss: Cap,
 }
@@ -77,7 +76,7 @@ impl NormCap {
         if bounding == Bounding::UnitNorm || cap > MAX_THRESHOLDS || candidates != 2 * cap {
             return Err(MechanismError::Norms);
         }
-        Ok(Self { dimension, epsilon, weights, loss })
+        Ok(Self { dimension, weights, loss })
     }
 
     /// The squares of the thresholds, longest first, as shares of the square of the radius.
@@ -117,7 +116,7 @@ impl Sealed for NormCap {}
 
 impl LocalRandomizer for NormCap {
     fn guarantee(&self) -> Guarantee {
-        Guarantee::local(self.epsilon, None)
+        Guarantee::local(self.loss.epsilon(), None)
     }
 
     fn privacy_loss(&self) -> PrivacyLoss {

@@ -80,7 +80,6 @@ use crate::record::BoundedRecord;
 #[derive(Clone, Debug)]
 pub struct SignedCap {
     refinement: Arc<Refinement>,
-    epsilon: Epsilon,
     weights: Weights,
     /// Computed at its first use: making reports never needs it.
     gain: OnceLock<f64>,
@@ -99,7 +98,7 @@ impl SignedCap {
         cap: u32,
     ) -> Result<Self, MechanismError> {
         let (weights, loss) = parameters(epsilon, candidates, cap)?;
-        Ok(Self { refinement, epsilon, weights, gain: OnceLock::new(), loss })
+        Ok(Self { refinement, weights, gain: OnceLock::new(), loss })
     }
 
     /// The gain: `E[z | u] = gain v / |v|`.
@@ -178,7 +177,7 @@ impl Sealed for SignedCap {}
 
 impl LocalRandomizer for SignedCap {
     fn guarantee(&self) -> Guarantee {
-        Guarantee::local(self.epsilon, None)
+        Guarantee::local(self.loss.epsilon(), None)
     }
 
     fn privacy_loss(&self) -> PrivacyLoss {

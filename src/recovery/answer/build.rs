@@ -5,16 +5,14 @@ use nalgebra::{DMatrix, DVector};
 use super::super::bootstrap::SubspaceEstimate;
 use super::super::penalty::SelectedPenalty;
 use super::super::support::{FoundSupport, SupportConditions};
-use super::super::{Components, FantopeSolution, Method, Penalty, Rank, sparse_noise_edge};
+use super::super::{FantopeSolution, Method, Penalty, Rank, sparse_noise_edge};
 use super::baselines::along_variances;
 use super::found::{Asked, Found, SparseAnswer, ThresholdedAnswer, explained_variance, mean_answer};
 use super::patterns::{self, Standing, are_single_columns};
 use super::trust::{Trust, columns_of};
 use super::{Answer, AnswerError, Source};
 use crate::law::{Along, NoiseLaw, split_leading, split_spectrum};
-use crate::linalg::SymmetricEigen;
 use crate::record::Bounding;
-use crate::subspace::orient_columns_in_place;
 
 impl Answer {
     /// The facts about the estimate without its components.
@@ -52,23 +50,14 @@ impl Answer {
         }
     }
 
-    /// Plain components of a large estimate, without its other eigenvalues but the next.
-    pub(super) fn with_leading(self, mut found: SymmetricEigen) -> Self {
-        orient_columns_in_place(&mut found.vectors);
-        let rank = found.vectors.ncols();
-        let mut answer = self.with_components(columns_of(&found.vectors), found.values.as_slice()[..rank].to_vec());
-        answer.found.gap = Some(found.values[rank - 1] - found.values[rank]);
-        answer
-    }
-
-    /// The first `rank` of these components.
-    pub(super) fn with_plain(self, plain: &Components, rank: Rank) -> Self {
+    /// The first `rank` of these plain components, with all eigenvalues of the estimate, or of a large one with as many
+    /// as there are components and the next.
+    pub(super) fn with_plain(self, vectors: &DMatrix<f64>, values: &[f64], rank: Rank) -> Self {
         let rank = rank.value();
-        let all = plain.all_values.as_slice();
-        let first = columns_of(&plain.vectors.columns(0, rank).into_owned());
-        let mut answer = self.with_components(first, all[..rank].to_vec());
-        answer.found.spectrum = Some(all.to_vec());
-        answer.found.gap = (rank < all.len()).then(|| all[rank - 1] - all[rank]);
+        let first = columns_of(&vectors.columns(0, rank).into_owned());
+        let mut answer = self.with_components(first, values[..rank].to_vec());
+        answer.found.spectrum = (values.len() == answer.asked.dimension).then(|| values.to_vec());
+        answer.found.gap = values.get(rank).map(|next| values[rank - 1] - next);
         answer
     }
 

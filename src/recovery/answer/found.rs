@@ -207,13 +207,6 @@ impl Found {
     }
 }
 
-impl Selection {
-    pub(super) fn new(rate: f64, test: FeatureTest, names: &[String]) -> Self {
-        let features = test.selected(rate).into_iter().map(|feature| names[feature].clone()).collect();
-        Self { rate, features, test }
-    }
-}
-
 /// What an answer says of the mean that an estimate of this task has; nothing without centring.
 #[must_use]
 pub fn mean_answer(covariance: &Covariance, task: &Task) -> Option<MeanAnswer> {

@@ -59,7 +59,7 @@ use crate::law::{DRAWS, NoiseLaw};
 use crate::linalg::leading_eigen;
 use crate::mechanism::HostilePull;
 use crate::prediction::{PredictionError, Spectrum, predict, predict_from_estimate};
-use crate::subspace::{Subspace, SubspaceError, captured_variance, sin_theta_squared};
+use crate::subspace::{Subspace, SubspaceError, captured_variance, orient_columns_in_place, sin_theta_squared};
 use crate::task::Task;
 
 /// The simpler methods that are compared.
@@ -136,7 +136,9 @@ pub fn answer(
     }
     if let Some(rate) = question.select {
         let test = FeatureTest::new(covariance, question.rank)?;
-        answer.found.selection = Some(Selection::new(rate, test, &answer.asked.feature_names));
+        let names = &answer.asked.feature_names;
+        let features = test.selected(rate).into_iter().map(|feature| names[feature].clone()).collect();
+        answer.found.selection = Some(Selection { rate, features, test });
     }
     answer.missing.unfinished = watch.unfinished;
     Ok(answer)
@@ -194,11 +196,13 @@ pub(crate) fn components_of_waves(matrix: &DMatrix<f64>, task: &Task, rank: Rank
 fn plain(matrix: &DMatrix<f64>, rank: Rank, facts: Answer) -> Result<Answer, AnswerError> {
     if !cfg!(target_family = "wasm")
         && !When::Quick.decompose(matrix.nrows())
-        && let Some(found) = leading_eigen(matrix, rank.value()).map_err(RecoveryError::from)?
+        && let Some(mut found) = leading_eigen(matrix, rank.value()).map_err(RecoveryError::from)?
     {
-        return Ok(facts.with_leading(found));
+        orient_columns_in_place(&mut found.vectors);
+        return Ok(facts.with_plain(&found.vectors, found.values.as_slice(), rank));
     }
-    Ok(facts.with_plain(&principal_components(matrix, rank)?, rank))
+    let found = principal_components(matrix, rank)?;
+    Ok(facts.with_plain(&found.vectors, found.all_values.as_slice(), rank))
 }
 
 /// All plain components of an estimate, for answers at several ranks: those of a rank are the first ones.
@@ -237,7 +241,9 @@ impl Decomposition {
     /// [`FantopeError::RankExceedsDimension`](super::FantopeError::RankExceedsDimension).
     pub fn leading(&self, rank: Rank, predicted: bool) -> Result<Answer, AnswerError> {
         rank.check(self.components.values.len())?;
-        let mut answer = self.facts.clone().with_plain(&self.components, rank).without_noise(&self.law, &self.mean);
+        let Components { vectors, all_values, .. } = &self.components;
+        let answer = self.facts.clone().with_plain(vectors, all_values.as_slice(), rank);
+        let mut answer = answer.without_noise(&self.law, &self.mean);
         if predicted {
             answer.trust.predicted = Some(predict(&self.spectrum, rank, &self.law)?);
         }
