@@ -49,6 +49,7 @@ use thiserror::Error;
 
 use self::found::whole;
 use self::watch::Watched;
+use self::work::Work;
 use super::{
     BootstrapError, Change, Components, FeatureTest, Penalty, PenaltyError, Rank, RankTest, RecoveryError,
     SolverStatus, principal_components, sparse_noise_edge,
@@ -108,20 +109,20 @@ pub fn answer(
     question.check_selection(reports.task())?;
     let source = Source { reports, covariance };
     let (matrix, law, mean) = (covariance.matrix(), covariance.noise_law(), source.mean());
-    let mut watch = Watched::new(watch);
-    let mut answer = question.components(source, &mut watch)?.without_noise(&law, &mean);
+    let mut work = Work { question, source, watch: Watched::new(watch) };
+    let mut answer = work.components()?.without_noise(&law, &mean);
     if answer.found.status() == SolverStatus::Cancelled {
         return Ok(answer);
     }
     let compared = question.held_out == HeldOutUse::Choose && question.penalty.is_none();
     if question.held_out != HeldOutUse::Nothing && !compared {
-        answer.trust.held_out = question.measure(&answer, source, &mut watch)?;
+        answer.trust.held_out = work.measure(&answer)?;
     }
     if answer.found.sparse.is_some() {
         if let Some(points) = question.path {
-            answer.found.path = question.solve_path(points, source, &mut watch)?;
+            answer.found.path = work.solve_path(points)?;
         }
-        if question.baselines.decompose(matrix.nrows()) && watch.begin(Part::Baselines, METHODS) {
+        if question.baselines.decompose(matrix.nrows()) && work.watch.begin(Part::Baselines, METHODS) {
             answer.add_baselines(matrix)?;
         }
         answer.add_support_conditions(matrix)?;
@@ -132,7 +133,7 @@ pub fn answer(
         answer.trust.predicted = Some(predict_from_estimate(covariance, question.rank)?);
     }
     if let Some(replicates) = question.bootstrap {
-        answer.trust.confidence = question.confidence(&answer, matrix, (&law, &mean), replicates, &mut watch)?;
+        answer.trust.confidence = work.confidence(&answer, (&law, &mean), replicates)?;
     }
     if let Some(rate) = question.select {
         let test = FeatureTest::new(covariance, question.rank)?;
@@ -140,7 +141,7 @@ pub fn answer(
         let features = test.selected(rate).into_iter().map(|feature| names[feature].clone()).collect();
         answer.found.selection = Some(Selection { rate, features, test });
     }
-    answer.missing.unfinished = watch.unfinished;
+    answer.missing.unfinished = work.watch.unfinished;
     Ok(answer)
 }
 
@@ -174,9 +175,9 @@ pub fn components(
     watch: &mut Watch<'_>,
 ) -> Result<Answer, AnswerError> {
     let source = Source { reports, covariance };
-    let mut watch = Watched::new(watch);
-    let mut answer = question.components(source, &mut watch)?.without_noise(&covariance.noise_law(), &source.mean());
-    answer.missing.unfinished = watch.unfinished;
+    let mut work = Work { question, source, watch: Watched::new(watch) };
+    let mut answer = work.components()?.without_noise(&covariance.noise_law(), &source.mean());
+    answer.missing.unfinished = work.watch.unfinished;
     Ok(answer)
 }
 

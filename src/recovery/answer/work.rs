@@ -27,20 +27,28 @@ const REPLICATE_TOLERANCE: f64 = 1e-4;
 /// is, so that penalties far too small for the noise, whose problems are the hardest, do not take all the time.
 const MOST_ITERATIONS: usize = 300;
 
-impl Question {
+/// A question, the reports that it is about, and who watches the work.
+pub(super) struct Work<'a, 'w, 'b> {
+    pub(super) question: &'a Question,
+    pub(super) source: Source<'a>,
+    pub(super) watch: Watched<'w, 'b>,
+}
+
+impl Work<'_, '_, '_> {
     /// The components, by the method that is asked for or chosen.
-    pub(super) fn components(&self, source: Source<'_>, watch: &mut Watched<'_, '_>) -> Result<Answer, AnswerError> {
-        let plain_ones = || plain(source.covariance.matrix(), self.rank, Answer::facts(source));
-        match &self.penalty {
+    pub(super) fn components(&mut self) -> Result<Answer, AnswerError> {
+        let (question, source) = (self.question, self.source);
+        let plain_ones = || plain(source.covariance.matrix(), question.rank, Answer::facts(source));
+        match &question.penalty {
             Some(choice) => {
-                let (choice, selection) = self.select(choice, source, watch)?;
-                self.sparse(choice, selection, source, watch)
+                let (choice, selection) = self.select(choice)?;
+                self.sparse(choice, selection)
             }
-            None if self.held_out == HeldOutUse::Choose => {
-                let Some(mut held_out) = self.compare(&HeldOut::candidates(), source, watch)? else {
+            None if question.held_out == HeldOutUse::Choose => {
+                let Some(mut held_out) = self.compare(&HeldOut::candidates())? else {
                     return plain_ones();
                 };
-                let mut answer = self.fitted(held_out.choose(), source, watch)?;
+                let mut answer = self.fitted(held_out.choose())?;
                 answer.trust.held_out = Some(held_out);
                 Ok(answer)
             }
@@ -49,44 +57,34 @@ impl Question {
     }
 
     /// The components of a method that was chosen on reports held out.
-    fn fitted(&self, fit: Fit, source: Source<'_>, watch: &mut Watched<'_, '_>) -> Result<Answer, AnswerError> {
-        let (matrix, facts) = (source.covariance.matrix(), Answer::facts(source));
+    fn fitted(&mut self, fit: Fit) -> Result<Answer, AnswerError> {
+        let (matrix, facts, rank) = (self.source.covariance.matrix(), Answer::facts(self.source), self.question.rank);
         let penalty = default_penalty(facts.trust.noise_deviation, matrix.nrows(), fit.factor)?;
         match fit.method {
-            Method::Pca => plain(matrix, self.rank, facts),
-            Method::SoftThreshold => facts.with_thresholded(penalty, thresholded(matrix, penalty, self.rank)?, matrix),
-            Method::Fantope => self.sparse("held-out", (penalty, None), source, watch),
+            Method::Pca => plain(matrix, rank, facts),
+            Method::SoftThreshold => facts.with_thresholded(penalty, thresholded(matrix, penalty, rank)?, matrix),
+            Method::Fantope => self.sparse("held-out", (penalty, None)),
         }
     }
 
-    fn sparse(
-        &self,
-        choice: &'static str,
-        selection: SelectedPenalty,
-        source: Source<'_>,
-        watch: &mut Watched<'_, '_>,
-    ) -> Result<Answer, AnswerError> {
-        let problem = FantopeProblem::new(source.covariance.matrix(), self.rank, selection.0)?;
-        let solution = self.solver.solve(&problem, &mut |progress| watch.flow(&Step::Solving(*progress)))?;
+    fn sparse(&mut self, choice: &'static str, selection: SelectedPenalty) -> Result<Answer, AnswerError> {
+        let Self { question, source, watch } = self;
+        let problem = FantopeProblem::new(source.covariance.matrix(), question.rank, selection.0)?;
+        let solution = question.solver.solve(&problem, &mut |progress| watch.flow(&Step::Solving(*progress)))?;
         if watch.is_late() && solution.status == SolverStatus::BudgetExhausted {
-            watch.missing(Part::Solution, solution.iterations, self.solver.max_iterations);
+            watch.missing(Part::Solution, solution.iterations, question.solver.max_iterations);
         }
-        Ok(Answer::facts(source).with_sparse(choice, selection, solution))
+        Ok(Answer::facts(*source).with_sparse(choice, selection, solution))
     }
 
     /// Measures the method of an answer, beside plain components, on reports held out.
-    pub(super) fn measure(
-        &self,
-        answer: &Answer,
-        source: Source<'_>,
-        watch: &mut Watched<'_, '_>,
-    ) -> Result<Option<HeldOut>, AnswerError> {
+    pub(super) fn measure(&mut self, answer: &Answer) -> Result<Option<HeldOut>, AnswerError> {
         let mut fits = vec![Fit::PLAIN];
         if let Some(penalty) = answer.found.penalty() {
             let unit = default_penalty(answer.trust.noise_deviation, answer.asked.dimension, 1.0)?.value();
             fits.push(Fit { method: answer.asked.method, factor: penalty / unit });
         }
-        let mut held_out = self.compare(&fits, source, watch)?;
+        let mut held_out = self.compare(&fits)?;
         if let Some(last) = held_out.as_mut().and_then(|held_out| held_out.answers.last_mut()) {
             last.chosen = true;
         }
@@ -94,24 +92,18 @@ impl Question {
     }
 
     /// Compares methods on reports held out; nothing where there are no folds, too many features, or too little time.
-    fn compare(
-        &self,
-        fits: &[Fit],
-        source: Source<'_>,
-        watch: &mut Watched<'_, '_>,
-    ) -> Result<Option<HeldOut>, AnswerError> {
-        let Source { reports, covariance } = source;
+    fn compare(&mut self, fits: &[Fit]) -> Result<Option<HeldOut>, AnswerError> {
+        let Self { question, source: Source { reports, covariance }, watch } = self;
         // With one feature there is one answer, and no penalty has a unit.
         if !(2..=DECOMPOSED).contains(&covariance.matrix().nrows()) {
             return Ok(None);
         }
-        let problems = HeldOut::problems(reports, fits);
-        if !watch.begin(Part::HeldOut, problems) {
+        if !watch.begin(Part::HeldOut, HeldOut::problems(*reports, fits)) {
             return Ok(None);
         }
         let settings =
-            SolverSettings { max_iterations: MOST_ITERATIONS, ..SolverSettings::from(self.solver).for_sequence() };
-        let measured = HeldOut::measure(reports, covariance, self.rank, fits, &settings, &mut |state| {
+            SolverSettings { max_iterations: MOST_ITERATIONS, ..SolverSettings::from(question.solver).for_sequence() };
+        let measured = HeldOut::measure(*reports, covariance, question.rank, fits, &settings, &mut |state| {
             watch.step(&Step::Validating(*state))
         });
         match measured {
@@ -124,15 +116,11 @@ impl Question {
     }
 
     /// The penalty, and the name of the choice that gave it: `auto` where time did not suffice for cross-validation.
-    fn select(
-        &self,
-        choice: &PenaltyChoice,
-        source: Source<'_>,
-        watch: &mut Watched<'_, '_>,
-    ) -> Result<(&'static str, SelectedPenalty), AnswerError> {
-        let settings = SolverSettings::from(self.solver).for_sequence();
+    fn select(&mut self, choice: &PenaltyChoice) -> Result<(&'static str, SelectedPenalty), AnswerError> {
+        let Self { question, source, watch } = self;
+        let settings = SolverSettings::from(question.solver).for_sequence();
         let select = |choice: &PenaltyChoice, watch: &mut Watched<'_, '_>| {
-            choice.select(source.covariance, source.reports, self.rank, &settings, &mut |state| {
+            choice.select(source.covariance, source.reports, question.rank, &settings, &mut |state| {
                 watch.step(&Step::Validating(*state))
             })
         };
@@ -147,22 +135,19 @@ impl Question {
     }
 
     /// The points that were solved in time; none where there are none.
-    pub(super) fn solve_path(
-        &self,
-        points: usize,
-        source: Source<'_>,
-        watch: &mut Watched<'_, '_>,
-    ) -> Result<Option<Vec<PathPoint>>, AnswerError> {
+    pub(super) fn solve_path(&mut self, points: usize) -> Result<Option<Vec<PathPoint>>, AnswerError> {
+        let Self { question, source, watch } = self;
         let matrix = source.covariance.matrix();
         let penalties = PenaltyPath::default_penalties(matrix, source.covariance.noise_deviation(), points)?;
         if !watch.begin(Part::Path, penalties.len()) {
             return Ok(None);
         }
         let mut solved = Vec::with_capacity(penalties.len());
-        let settings = SolverSettings::from(self.solver).for_sequence();
-        let outcome = PenaltyPath::solve_into(&mut solved, matrix, self.rank, &penalties, &settings, &mut |state| {
-            watch.step(&Step::Path(*state))
-        });
+        let settings = SolverSettings::from(question.solver).for_sequence();
+        let outcome =
+            PenaltyPath::solve_into(&mut solved, matrix, question.rank, &penalties, &settings, &mut |state| {
+                watch.step(&Step::Path(*state))
+            });
         match outcome {
             Err(PathError::Cancelled { total, .. }) if watch.is_late() => {
                 watch.missing(Part::Path, solved.len(), total);
@@ -177,13 +162,13 @@ impl Question {
     /// The truth behind a sparse answer may be as sparse as the answer, or as dense as the plain components: nothing
     /// in the reports decides it. Each replicate is drawn from both, and the interval holds both.
     pub(super) fn confidence(
-        &self,
+        &mut self,
         answer: &Answer,
-        matrix: &DMatrix<f64>,
         noise: (&NoiseLaw, &[f64]),
         replicates: usize,
-        watch: &mut Watched<'_, '_>,
     ) -> Result<Option<Confidence>, AnswerError> {
+        let Self { question, source, watch } = self;
+        let (matrix, rank) = (source.covariance.matrix(), question.rank);
         if !watch.begin(Part::Bootstrap, replicates) {
             return Ok(None);
         }
@@ -193,12 +178,12 @@ impl Question {
         let solver = FantopeSolver::new(settings)?;
         let watched = RefCell::new(watch);
         let last = Cell::new(BootstrapProgress { done: 0, replicates });
-        let plain = |matrix: &DMatrix<f64>| principal_components(matrix, self.rank);
+        let plain = |matrix: &DMatrix<f64>| principal_components(matrix, rank);
         let estimator = |matrix: &DMatrix<f64>| -> Result<Option<SubspaceEstimate>, RecoveryError> {
             let problem = match penalty {
                 None => return Ok(Some(plain(matrix)?.into())),
-                Some(penalty) if is_sparse => FantopeProblem::new(matrix, self.rank, penalty)?,
-                Some(penalty) => return Ok(Some(thresholded(matrix, penalty, self.rank)?)),
+                Some(penalty) if is_sparse => FantopeProblem::new(matrix, rank, penalty)?,
+                Some(penalty) => return Ok(Some(thresholded(matrix, penalty, rank)?)),
             };
             let solution = solver
                 .solve_with(&problem, None, &mut |_| watched.borrow_mut().step(&Step::Bootstrapping(last.get())))?;
@@ -206,7 +191,7 @@ impl Question {
             Ok(watched.borrow().stop.is_none().then(|| solution.into()))
         };
         let dense = penalty.map(|_| plain(matrix)).transpose()?.map(SubspaceEstimate::from);
-        let mut rng = ChaCha12Rng::seed_from_u64(self.bootstrap_seed);
+        let mut rng = ChaCha12Rng::seed_from_u64(question.bootstrap_seed);
         let outcome = bootstrap(matrix, noise, replicates, estimator, dense.as_ref(), &mut rng, |state| {
             last.set(state);
             watched.borrow_mut().step(&Step::Bootstrapping(state))
