@@ -73,6 +73,7 @@ pub(crate) use self::largest::{DRAWS, LEVEL, draws_of};
 pub(crate) use self::split::{split_leading, split_spectrum};
 pub(crate) use self::weighted::WeightedLaw;
 
+use fantope::FantopeError;
 use nalgebra::DMatrix;
 use rand::{Rng, RngExt};
 use rand_distr::{ChiSquared, Distribution, StandardNormal};
@@ -189,8 +190,9 @@ impl NoiseLaw {
         mean: &[f64],
         rng: &mut R,
     ) -> Result<DMatrix<f64>, NoiseError> {
-        self.check_dimension(truth.dimension())?;
+        let (expected, found) = (self.dimension, truth.dimension());
         match self.about {
+            _ if found != expected => Err(NoiseError::Dimension { expected, found }),
             Some(about) => self.draw_centred(about.centring, truth, mean, rng),
             None => Ok(self.draw_moments(truth, rng)),
         }
@@ -245,8 +247,10 @@ impl NoiseLaw {
         mean
     }
 
-    fn check_dimension(&self, found: usize) -> Result<(), NoiseError> {
-        if found == self.dimension { Ok(()) } else { Err(NoiseError::Dimension { expected: self.dimension, found }) }
+    /// Refuses an estimate of another dimension.
+    pub(crate) fn check_estimate(&self, estimate: &DMatrix<f64>) -> Result<(), FantopeError> {
+        let ((rows, columns), dimension) = (estimate.shape(), self.dimension);
+        if rows == dimension { Ok(()) } else { Err(FantopeError::ShapeMismatch { rows, columns, dimension }) }
     }
 }
 
@@ -258,17 +262,12 @@ fn standard_wishart_factor<R: Rng + ?Sized>(dimension: usize, records: u64, rng:
     }
     DMatrix::from_fn(dimension, dimension, |row, column| match row.cmp(&column) {
         core::cmp::Ordering::Less => 0.0,
-        core::cmp::Ordering::Equal => chi(records - row as u64, rng),
+        core::cmp::Ordering::Equal => chi_squared(records - row as u64, rng).sqrt(),
         core::cmp::Ordering::Greater => rng.sample(StandardNormal),
     })
 }
 
-/// The length of a standard normal vector in `degrees` dimensions.
-fn chi<R: Rng + ?Sized>(degrees: u64, rng: &mut R) -> f64 {
-    chi_squared(degrees, rng).sqrt()
-}
-
-/// Its square.
+/// The square of the length of a standard normal vector in `degrees` dimensions.
 fn chi_squared<R: Rng + ?Sized>(degrees: u64, rng: &mut R) -> f64 {
     // The constructor refuses only degrees that are not positive.
     ChiSquared::new(degrees as f64).map_or(0.0, |law| law.sample(rng))

@@ -3,7 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 use serde::Serialize;
 
-use super::{FantopeError, RecoveryError};
+use super::RecoveryError;
 use crate::covariance::Covariance;
 use crate::law::{NoiseLaw, SpikedCovariance, split_spectrum};
 use crate::linalg::symmetric_eigen;
@@ -60,7 +60,7 @@ impl Denoising {
     ///
     /// # Errors
     /// [`RecoveryError::NoLaw`] when the eigenvalues of a covariance with centring are to be shrunk,
-    /// [`FantopeError::Eigen`].
+    /// [`FantopeError::Eigen`](super::FantopeError::Eigen).
     pub fn apply(self, covariance: &Covariance) -> Result<Denoised, RecoveryError> {
         let estimate = covariance.matrix();
         let kept = |matrix| Denoised { denoising: self, eigenvalues: None, bulk: None, matrix };
@@ -89,14 +89,9 @@ pub(super) enum Loss {
 /// Denoises a covariance estimate (d × d) whose noise is known, by shrinking its eigenvalues.
 ///
 /// # Errors
-/// [`FantopeError::ShapeMismatch`] when the law is for another dimension, [`FantopeError::Eigen`] when the matrix is
-/// not a finite symmetric one.
+/// [`RecoveryError::Fantope`] when the law is for another dimension, or the matrix is not a finite symmetric one.
 pub(super) fn denoise(estimate: &DMatrix<f64>, law: &NoiseLaw, loss: Loss) -> Result<SpikedCovariance, RecoveryError> {
-    let (rows, columns) = estimate.shape();
-    let dimension = law.dimension();
-    if rows != dimension {
-        return Err(FantopeError::ShapeMismatch { rows, columns, dimension }.into());
-    }
+    law.check_estimate(estimate)?;
     let eigen = symmetric_eigen(estimate)?;
     let split = split_spectrum(&eigen.values, law);
     let bulk = split.bulk.level();
@@ -112,7 +107,7 @@ pub(super) fn denoise(estimate: &DMatrix<f64>, law: &NoiseLaw, loss: Loss) -> Re
 /// The nearest positive semidefinite matrix in Frobenius norm.
 ///
 /// # Errors
-/// [`FantopeError::Eigen`] when the matrix is not a finite symmetric one.
+/// [`RecoveryError::Fantope`] when the matrix is not a finite symmetric one.
 pub(super) fn project_psd(matrix: &DMatrix<f64>) -> Result<DMatrix<f64>, RecoveryError> {
     let eigen = symmetric_eigen(matrix)?;
     Ok(SpikedCovariance::from_parts(eigen.vectors, eigen.values.map(|value| value.max(0.0)), 0.0).matrix())
@@ -123,6 +118,7 @@ mod tests {
     use super::*;
     use crate::law::tests::{double_cap_law, gaussian_law, unit_trace};
     use crate::linalg::symmetric_eigenvalues;
+    use crate::recovery::FantopeError;
     use chacha20::ChaCha12Rng;
     use rand::SeedableRng;
 

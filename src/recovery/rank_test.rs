@@ -6,7 +6,7 @@ use nalgebra::DMatrix;
 use serde::Serialize;
 
 use super::held_out::gains;
-use super::{DECOMPOSED, FantopeError, Measured, Part, PenaltyError, Rank, RecoveryError, Step, Unfinished, Watch};
+use super::{DECOMPOSED, Measured, Part, PenaltyError, Rank, RecoveryError, Step, Unfinished, Watch};
 use crate::covariance::Covariance;
 use crate::family::Reports;
 use crate::law::{DRAWS, LEVEL, NoiseLaw, draws_of};
@@ -76,8 +76,7 @@ impl RankTest {
     /// Tests the components of an estimate (d × d) whose noise is known.
     ///
     /// # Errors
-    /// [`FantopeError::ShapeMismatch`] when the law is for another dimension, [`FantopeError::Eigen`] when the matrix
-    /// is not a finite symmetric one.
+    /// [`RecoveryError::Fantope`] when the law is for another dimension, or the matrix is not a finite symmetric one.
     pub fn new(estimate: &DMatrix<f64>, law: &NoiseLaw) -> Result<Self, RecoveryError> {
         Self::watched(estimate, law, DRAWS, &mut |_| ControlFlow::Continue(())).map(|(test, _)| test)
     }
@@ -93,15 +92,11 @@ impl RankTest {
         draws: usize,
         watch: &mut Watch<'_>,
     ) -> Result<(Self, Option<Unfinished>), RecoveryError> {
-        let (rows, columns) = estimate.shape();
-        let dimension = law.dimension();
-        if rows != dimension {
-            return Err(FantopeError::ShapeMismatch { rows, columns, dimension }.into());
-        }
+        law.check_estimate(estimate)?;
         let eigenvalues = symmetric_eigenvalues(estimate)?;
         let mut components = vec![];
         let mut unfinished = None;
-        for index in 0..dimension - 1 {
+        for index in 0..law.dimension() - 1 {
             if watch(&Step::Beginning(Part::Rank)).is_break() && index > 0 {
                 unfinished = Some(Unfinished { part: Part::Rank, done: index as u64, of: None });
                 break;
@@ -173,7 +168,7 @@ mod tests {
     use crate::privacy::tests::epsilon;
     use crate::record::Bounding;
     use crate::recovery::answer::tests::Collected;
-    use crate::recovery::{HeldOutUse, Question, Stop, answer};
+    use crate::recovery::{FantopeError, HeldOutUse, Question, Stop, answer};
     use crate::schema::Schema;
     use crate::task::{Folds, Task};
     use rand_distr::StandardNormal;

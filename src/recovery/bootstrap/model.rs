@@ -6,7 +6,7 @@ use rand::{Rng, RngExt};
 use super::estimate::{BootstrapError, SubspaceEstimate, check_estimate};
 use crate::law::{NoiseBulk, NoiseLaw, SpikedCovariance, split_spectrum};
 use crate::linalg::{symmetric_eigen, symmetric_eigenvalues};
-use crate::recovery::{FantopeError, RecoveryError};
+use crate::recovery::RecoveryError;
 
 /// Rounds in which the bulk level and the eigenvalues above it are made to agree.
 const ROUNDS: usize = 4;
@@ -37,11 +37,8 @@ impl Model {
         mean: &[f64],
         found: &SubspaceEstimate,
     ) -> Result<Self, BootstrapError> {
+        law.check_estimate(estimate)?;
         let dimension = law.dimension();
-        let (rows, columns) = estimate.shape();
-        if rows != dimension {
-            return Err(FantopeError::ShapeMismatch { rows, columns, dimension }.into());
-        }
         let components = check_estimate(found, dimension)?.into_basis();
         let rank = components.ncols();
         if rank == dimension {

@@ -139,11 +139,8 @@ impl FirstWave {
     /// # Errors
     /// [`RecoveryError`] unless the estimate is symmetric and finite, of the law's dimension, and the rank below it.
     pub fn new(estimate: &DMatrix<f64>, law: &NoiseLaw, scale: f64, rank: Rank) -> Result<Self, RecoveryError> {
-        let (rows, columns) = estimate.shape();
+        law.check_estimate(estimate)?;
         let (dimension, k) = (law.dimension(), rank.value());
-        if rows != dimension {
-            return Err(FantopeError::ShapeMismatch { rows, columns, dimension }.into());
-        }
         if k >= dimension {
             return Err(FantopeError::RankExceedsDimension { rank: k, dimension: dimension - 1 }.into());
         }
