@@ -308,7 +308,8 @@ impl Covariance {
             }
             let mechanism = task.moments()?;
             if aggregate.records() > 0 {
-                each.push(OneReport::of(task, mechanism));
+                let (deviation, pull) = (mechanism.entry_deviation(), mechanism.pull());
+                each.push(OneReport { task: task.digest(), deviation, pull });
             }
             let folds = aggregate.folds().iter().enumerate();
             let mut folds = folds.filter(|(index, _)| chosen(*index)).map(|(_, sum)| sum);

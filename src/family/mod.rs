@@ -19,7 +19,7 @@ use thiserror::Error;
 use crate::aggregate::{Aggregate, AggregateError, FoldSum};
 use crate::identity::TaskDigest;
 use crate::linalg::sorted_descending;
-use crate::mechanism::{Mechanism, Moments, Pull};
+use crate::mechanism::Pull;
 use crate::record::Bounding;
 use crate::task::Task;
 
@@ -40,18 +40,11 @@ pub struct Reports<'a> {
 /// What one report of a task does to an estimate of second moments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct OneReport {
-    task: TaskDigest,
+    pub(crate) task: TaskDigest,
     /// The deviation of an entry.
-    deviation: f64,
+    pub(crate) deviation: f64,
     /// Were it hostile.
-    pull: Pull,
-}
-
-impl OneReport {
-    /// Of a task with this mechanism.
-    pub(crate) fn of(task: &Task, mechanism: &Mechanism) -> Self {
-        Self { task: task.digest(), deviation: mechanism.entry_deviation(), pull: mechanism.pull() }
-    }
+    pub(crate) pull: Pull,
 }
 
 /// The part of one task in the estimate of a family.

@@ -10,7 +10,7 @@ use crate::centring::Centring;
 use crate::covariance::tests::of_report;
 use crate::covariance::{Covariance, CovarianceError};
 use crate::linalg::symmetric_eigenvalues;
-use crate::mechanism::{HostilePull, MechanismSpec};
+use crate::mechanism::{HostilePull, MechanismSpec, Moments};
 use crate::prediction::{Spectrum, predict, predict_from_estimate};
 use crate::privacy::tests::{delta, epsilon};
 use crate::record::{BoundedRecord, Radius};

@@ -3,7 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 use rand::{Rng, RngExt};
 
-use super::estimate::{BootstrapError, SubspaceEstimate, check_estimate};
+use super::{BootstrapError, SubspaceEstimate, check_estimate};
 use crate::law::{NoiseBulk, NoiseLaw, SpikedCovariance, split_spectrum};
 use crate::linalg::{symmetric_eigen, symmetric_eigenvalues};
 use crate::recovery::RecoveryError;
