@@ -93,7 +93,7 @@ fn intervals_cover_the_true_error() {
         let results = collections(spec, 16, 2, records, 40, 100);
         let covered = |level: f64| {
             let inside = |one: &&Covered| {
-                let interval = one.bootstrap.interval(level).unwrap();
+                let interval = one.bootstrap.interval(level);
                 interval.lower <= one.error && one.error <= interval.upper
             };
             results.iter().filter(inside).count()
@@ -241,7 +241,7 @@ fn coverage_of_100_collections() {
     ];
     for (spec, records) in settings {
         let results = collections(spec, 40, 3, records, 100, 200);
-        let intervals: Vec<_> = results.iter().map(|r| (r.error, r.bootstrap.interval(0.95).unwrap())).collect();
+        let intervals: Vec<_> = results.iter().map(|r| (r.error, r.bootstrap.interval(0.95))).collect();
         let inside = intervals.iter().filter(|(e, i)| i.lower <= *e && *e <= i.upper).count();
         let below = intervals.iter().filter(|(e, i)| *e < i.lower).count();
         let mean = |f: &dyn Fn(&Covered) -> f64| results.iter().map(f).sum::<f64>() / results.len() as f64;
@@ -251,8 +251,8 @@ fn coverage_of_100_collections() {
                 {:.4} upper {:.4} distinguishable {:.2}",
             mean(&|r| r.error),
             mean(&|r| r.bootstrap.median()),
-            mean(&|r| r.bootstrap.interval(0.95).unwrap().lower),
-            mean(&|r| r.bootstrap.interval(0.95).unwrap().upper),
+            mean(&|r| r.bootstrap.interval(0.95).lower),
+            mean(&|r| r.bootstrap.interval(0.95).upper),
             mean(&|r| r.bootstrap.components.iter().filter(|c| c.distinguishable).count() as f64),
         );
     }

@@ -161,9 +161,7 @@ fn is_of_an_option(error: &Error) -> bool {
             ),
         )
         | Error::Penalty(PenaltyError::TooFewFolds { .. } | PenaltyError::Path(PathError::NoPenalties))
-        | Error::Bootstrap(BootstrapError::Replicates(_) | BootstrapError::Level(_) | BootstrapError::FullRank(_)) => {
-            true
-        }
+        | Error::Bootstrap(BootstrapError::Replicates(_) | BootstrapError::FullRank(_)) => true,
         Error::Answer(AnswerError::Penalty(error)) => is_of_an_option(&error.clone().into()),
         Error::Answer(AnswerError::Recovery(error)) => is_of_an_option(&error.clone().into()),
         Error::Answer(AnswerError::Bootstrap(error)) => is_of_an_option(&error.clone().into()),

@@ -4,7 +4,7 @@ use nalgebra::DMatrix;
 use serde::Serialize;
 
 use super::super::bootstrap::Bootstrap;
-use super::super::{BootstrapError, Change, HeldOut, Interval, RankTest};
+use super::super::{Change, HeldOut, Interval, RankTest};
 use crate::mechanism::HostilePull;
 use crate::prediction::Prediction;
 
@@ -122,25 +122,26 @@ pub struct ComponentInterval {
 
 impl Confidence {
     /// Of the replicates of one model or of two: an interval holds those of both.
-    pub(super) fn of(outcome: &Bootstrap, second: Option<&Bootstrap>) -> Result<Self, BootstrapError> {
-        let of_both = |of: &dyn Fn(&Bootstrap) -> Result<Interval, BootstrapError>| -> Result<_, BootstrapError> {
-            let own = of(outcome)?;
-            second.map_or(Ok(own), |second| Ok(own.union(of(second)?)))
+    pub(super) fn of(outcome: &Bootstrap, second: Option<&Bootstrap>) -> Self {
+        let of_both = |of: &dyn Fn(&Bootstrap) -> Interval| {
+            let own = of(outcome);
+            let Some(other) = second.map(of) else { return own };
+            Interval { lower: own.lower.min(other.lower), upper: own.upper.max(other.upper) }
         };
-        let components = outcome.components.iter().enumerate().map(|(index, component)| {
-            let (eigenvalue, distinguishable) = (component.eigenvalue, component.distinguishable);
-            let interval = of_both(&|outcome| outcome.components[index].interval(LEVEL))?;
-            Ok(ComponentInterval { eigenvalue, distinguishable, interval })
+        let components = outcome.components.iter().enumerate().map(|(index, component)| ComponentInterval {
+            eigenvalue: component.eigenvalue,
+            distinguishable: component.distinguishable,
+            interval: of_both(&|outcome| outcome.components[index].interval(LEVEL)),
         });
-        Ok(Self {
+        Self {
             replicates: outcome.replicates(),
             level: LEVEL,
-            interval: of_both(&|outcome| outcome.interval(LEVEL))?,
+            interval: of_both(&|outcome| outcome.interval(LEVEL)),
             median: outcome.median(),
-            components: components.collect::<Result<_, BootstrapError>>()?,
+            components: components.collect(),
             support_stability: outcome.support_stability.clone(),
             loading_errors: columns_of(&outcome.loading_errors),
-        })
+        }
     }
 }
 

@@ -205,7 +205,7 @@ impl Work<'_, '_, '_> {
             Err(BootstrapError::Cancelled(_)) if watch.is_late() => Ok(None),
             outcome => {
                 let (outcome, second) = outcome?;
-                Ok(Some(Confidence::of(&outcome, second.as_ref())?))
+                Ok(Some(Confidence::of(&outcome, second.as_ref())))
             }
         }
     }

@@ -189,12 +189,10 @@ impl Bootstrap {
     ///
     /// For components that cannot be distinguished from noise the upper end contains the whole, so it never claims
     /// knowledge of them; it is at most the trivial bound `min(k, d - k)`.
-    ///
-    /// # Errors
-    /// [`BootstrapError::Level`] unless `level` is between 0 and 1, exclusive.
-    pub fn interval(&self, level: f64) -> Result<Interval, BootstrapError> {
-        let tail = tail_of(level)?;
-        Ok(Interval { lower: quantile(&self.errors, tail), upper: quantile(&self.largest_errors, 1.0 - tail) })
+    #[must_use]
+    pub fn interval(&self, level: f64) -> Interval {
+        let tail = 0.5 * (1.0 - level);
+        Interval { lower: quantile(&self.errors, tail), upper: quantile(&self.largest_errors, 1.0 - tail) }
     }
 
     /// The median of the replicates' errors: an estimate of the error of the components reported.
@@ -206,26 +204,12 @@ impl Bootstrap {
 
 impl ComponentConfidence {
     /// Central interval for `1 - ||V^T v||^2`, the part of the true component v that the recovered subspace V misses.
-    ///
-    /// # Errors
-    /// [`BootstrapError::Level`] unless `level` is between 0 and 1, exclusive.
-    pub fn interval(&self, level: f64) -> Result<Interval, BootstrapError> {
-        let tail = tail_of(level)?;
+    #[must_use]
+    pub fn interval(&self, level: f64) -> Interval {
+        let tail = 0.5 * (1.0 - level);
         let upper = if self.distinguishable { quantile(&self.errors, 1.0 - tail) } else { 1.0 };
-        Ok(Interval { lower: quantile(&self.errors, tail), upper })
+        Interval { lower: quantile(&self.errors, tail), upper }
     }
-}
-
-impl Interval {
-    /// The smallest interval that contains both.
-    pub(super) fn union(self, other: Self) -> Self {
-        Self { lower: self.lower.min(other.lower), upper: self.upper.max(other.upper) }
-    }
-}
-
-/// The probability on each side of a central interval.
-fn tail_of(level: f64) -> Result<f64, BootstrapError> {
-    if level > 0.0 && level < 1.0 { Ok(0.5 * (1.0 - level)) } else { Err(BootstrapError::Level(level)) }
 }
 
 /// The value below which one more draw falls with probability `probability`: interpolated at rank `p (n + 1)`, and the
@@ -309,9 +293,6 @@ pub enum BootstrapError {
     /// The callback asked to stop too early.
     #[error("cancelled after {0} replicates, fewer than the {FEWEST_REPLICATES} that an interval needs")]
     Cancelled(usize),
-    /// The level is not a probability.
-    #[error("level {0} is not usable: pass a number between 0 and 1, such as 0.95")]
-    Level(f64),
     /// Everything is recovered, without error.
     #[error("{0} components of {0} features are the whole space, which has no error: ask for fewer components")]
     FullRank(usize),
@@ -384,13 +365,13 @@ mod tests {
         let estimate = law.draw_with_rng(&unit_trace(20, &[0.6], 1), &mut rng()).unwrap();
         let found = bootstrap(&estimate, &law, 40, pca(2), &mut rng(), go).unwrap();
         assert_eq!(found.components.iter().map(|one| one.distinguishable).collect::<Vec<_>>(), [true, false]);
-        let (first, second) = (found.components[0].interval(0.9).unwrap(), found.components[1].interval(0.9).unwrap());
+        let (first, second) = (found.components[0].interval(0.9), found.components[1].interval(0.9));
         assert!(first.upper < 0.5 && second.upper == 1.0, "{first:?} {second:?}");
-        let both = found.interval(0.9).unwrap();
+        let both = found.interval(0.9);
         assert!(both.upper >= 1.0 && both.upper < 1.0 + 2.0 * first.upper && both.lower > first.lower, "{both:?}");
         assert_eq!(found.support_stability, [1.0; 20]);
         let zero = bootstrap(&DMatrix::zeros(20, 20), &law, 20, pca(1), &mut rng(), go).unwrap();
-        assert_eq!(zero.interval(0.95).unwrap().upper, 1.0);
+        assert_eq!(zero.interval(0.95).upper, 1.0);
     }
 
     #[test]
@@ -443,11 +424,6 @@ mod tests {
         assert!(matches!(run(&matrix, 5, 20), Err(BootstrapError::Recovery(_))));
         assert!(matches!(run(&DMatrix::identity(3, 3), 1, 20), Err(BootstrapError::Recovery(_))));
         assert!(run(&matrix, 3, 20).is_ok());
-        let found = run(&matrix, 1, 20).unwrap();
-        for level in [0.0, 1.0, -0.5, f64::NAN] {
-            assert!(matches!(found.interval(level), Err(BootstrapError::Level(_))));
-            assert!(matches!(found.components[0].interval(level), Err(BootstrapError::Level(_))));
-        }
         let answer = |support: Vec<usize>, rows: usize| {
             let components = DMatrix::from_fn(rows, 1, |row, _| if row == 0 { 1.0 } else { 0.0 });
             let estimator =
@@ -474,11 +450,11 @@ mod tests {
         let close = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found} {expected}");
         for (level, lower, upper) in [(0.9, 5.0, 95.0), (0.5, 25.0, 75.0), (0.98, 1.0, 99.0)] {
             let component = ComponentConfidence { eigenvalue: 1.0, distinguishable: true, errors: errors.clone() };
-            let found = component.interval(level).unwrap();
+            let found = component.interval(level);
             close(found.lower, lower);
             close(found.upper, upper);
             let hidden = ComponentConfidence { distinguishable: false, ..component };
-            assert_eq!(hidden.interval(level).unwrap().upper, 1.0);
+            assert_eq!(hidden.interval(level).upper, 1.0);
         }
         close(quantile(&errors, 0.255), 25.5);
     }
