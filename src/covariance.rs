@@ -161,16 +161,10 @@ impl Covariance {
             moments_law,
             each,
         };
-        let bounded = match task.centring() {
-            Some(centring) => {
-                let of_one =
-                    |mechanism: &Mechanism| centring.mean_factor() * mechanism.deviation_beside(centring.weight());
-                let deviation = deviation_of(parts, &bounded.moments_law, of_one);
-                bounded.centred(centring, deviation)
-            }
-            None => bounded,
-        };
-        Ok(bounded.in_units_of(bounding))
+        let Some(centring) = task.centring() else { return Ok(bounded.in_units_of(bounding)) };
+        let of_one = |mechanism: &Mechanism| centring.mean_factor() * mechanism.deviation_beside(centring.weight());
+        let deviation = deviation_of(parts, &bounded.moments_law, of_one);
+        Ok(bounded.centred(centring, deviation).in_units_of(bounding))
     }
 
     /// The covariance and the mean of x from the second moments of its extended y (see [`crate::centring`]).

@@ -60,13 +60,8 @@ impl NoiseLaw {
         (energy - 2.0 * level * value + level * level, (value - level).powi(2))
     }
 
-    /// The most that `<u u^T, P^2>` can be.
-    pub(super) fn most_energy(&self, form: &LinearForm) -> f64 {
-        (1.0 + self.level_of(form).abs()).powi(2)
-    }
-
     /// The multiple of the identity that P is without.
-    fn level_of(&self, form: &LinearForm) -> f64 {
+    pub(super) fn level_of(&self, form: &LinearForm) -> f64 {
         match self.perturbation {
             Perturbation::Additive { .. } => 0.0,
             Perturbation::Directions { forms, .. } => form.trace / forms.coordinates,

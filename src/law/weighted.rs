@@ -100,7 +100,8 @@ impl WeightedLaw {
         let constant: f64 = terms.iter().map(|(share, terms)| share * terms.constant).sum();
         let slope = |((weight, _), (share, of)): (&(f64, _), &(f64, FormTerms))| (share * of.energy / weight, *weight);
         let slopes = self.members.iter().zip(&terms).map(slope).collect();
-        let (mut left, most) = (energy, first.most_energy(form));
+        // The most that `<u u^T, P^2>` can be.
+        let (mut left, most) = (energy, (1.0 + first.level_of(form).abs()).powi(2));
         let of_energy: f64 = sorted_descending(slopes, |(slope, _)| *slope)
             .into_iter()
             .map(|(slope, weight)| {

@@ -117,7 +117,7 @@ impl Lengths {
         // A quantile is between thresholds, and has a price.
         let mut radii: Vec<Clipping> = lengths.filter_map(|radius| norms.clipping(radius).ok()).collect();
         radii.extend(radius.map(|radius| norms.clipping(radius)).transpose()?);
-        Ok(Self { records: norms.records(), guarantee, confidence: CONFIDENCE, quantiles, radii })
+        Ok(Self { records: norms.records, guarantee, confidence: CONFIDENCE, quantiles, radii })
     }
 }
 
@@ -202,12 +202,6 @@ impl Norms {
             at.share = ((share - 1.0 + truth) / (2.0 * truth - 1.0)).clamp(0.0, 1.0);
         }
         Ok(Self { thresholds, radius: radius.value(), truth, records })
-    }
-
-    /// The number of reports.
-    #[must_use]
-    pub fn records(&self) -> u64 {
-        self.records
     }
 
     /// Lengths, ascending, each with the estimate of the share of records that are at most so long.

@@ -1,4 +1,5 @@
-//! What a clip leaves of the products of a record's parts.
+//! What a second wave is asked with, weights and clips, for recovery and prediction alike; and what a clip leaves of
+//! the products of a record's parts.
 //!
 //! The *model*: records are elliptical, the directions of normal vectors with a few strong components and an isotropic
 //! rest, all of one length. So `E[b | a] = 0` for the parts along the components and across them, and `|b|^2` follows
@@ -15,7 +16,12 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 use rand_distr::StandardNormal;
 
-use super::design::gap;
+/// The least distance of an eigenvalue from the bulk, as a share of it.
+pub(super) const LEAST_GAP: f64 = 0.02;
+/// The least share of the variance that is taken to be across the components.
+pub(super) const LEAST_ACROSS: f64 = 0.02;
+/// The clips that are tried, in units of the root of the share across the components.
+pub(super) const CLIPS: [f64; 4] = [1.0, 1.5, 2.0, 3.0];
 
 /// Records that integrals are means over. They are the same in both parts of every quotient.
 const DRAWS: usize = 4096;
@@ -25,6 +31,18 @@ const ROUNDS: usize = 40;
 const LEAST: f64 = 0.1;
 /// The part of what a clip takes off that other records may turn into an error: see [`Clipped::misfit`].
 const MISFIT: f64 = 0.1;
+
+/// The distance of an eigenvalue from the bulk.
+pub(super) fn gap(eigenvalue: f64, bulk: f64) -> f64 {
+    (eigenvalue - bulk).max(LEAST_GAP * eigenvalue)
+}
+
+/// `w_j^2 ~ 1 / (gap_j sqrt(lambda_j))`, with `Sum w_j^2 lambda_j = 1`: the least error, summed over the components.
+pub(super) fn weights(eigenvalues: &[f64], bulk: f64) -> Vec<f64> {
+    let squares: Vec<f64> = eigenvalues.iter().map(|&value| 1.0 / (gap(value, bulk) * value.sqrt())).collect();
+    let whole: f64 = squares.iter().zip(eigenvalues).map(|(square, value)| square * value).sum();
+    squares.iter().map(|square| (square / whole).sqrt().clamp(1e-3, 200.0)).collect()
+}
 
 /// The eigenvalues of the second moments of unit records, in the units of their trace: at least k of them, descending,
 /// above a bulk of so many directions.

@@ -10,14 +10,13 @@
 //! | `refinement` | the public parameters of a second wave's task, and the vector that they make of a record |
 //! | `signed_cap` | the mechanism that randomizes this vector |
 //! | `sums` | the cross block that a second wave's reports give |
-//! | `design`, `clipping` | weights and clips, and what a clip leaves |
+//! | `clipping` | weights and clips, and what a clip leaves |
 //! | `recovery` | the task that follows from a first wave, and the components of both waves |
 //! | `prediction` | the error of two waves, and whether they pay |
 //!
 //! Tasks are made of the first two, which know nothing of the others.
 
 mod clipping;
-mod design;
 mod prediction;
 mod recovery;
 mod refinement;

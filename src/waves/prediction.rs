@@ -16,8 +16,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::clipping::{Clipped, Model};
-use super::design::{CLIPS, across, gap, weights};
+use super::clipping::{CLIPS, Clipped, LEAST_ACROSS, Model, gap, weights};
 use super::refinement::Refinement;
 use super::signed_cap::SignedCap;
 use crate::identity::TaskDigest;
@@ -151,7 +150,8 @@ pub struct Waves<'a> {
     /// The law of the first wave's estimate; its number of reports does not matter.
     law: NoiseLaw,
     bounding: Bounding,
-    signed: SignedCap,
+    /// The mechanism of the second wave, with the recommended J and L and some directions.
+    pub signed: SignedCap,
     /// All people.
     records: u64,
     /// Whether the spectrum is that of a first wave's estimate.
@@ -178,12 +178,6 @@ impl<'a> Waves<'a> {
             records,
             is_estimated: planner.own.is_some(),
         })
-    }
-
-    /// The mechanism of the second wave, with the recommended J and L and some directions.
-    #[must_use]
-    pub fn signed(&self) -> &SignedCap {
-        &self.signed
     }
 
     /// The best of a few shares, among those whose first wave finds enough if there are any.
@@ -231,11 +225,8 @@ impl<'a> Waves<'a> {
         let found = refine(errors, kappa);
         let (alone, after) = (found.first_wave, found.sin_theta_squared);
         // Nobody has to be asked for an error that is there already.
-        let refused = if alone <= after && alone <= one_wave {
-            Some(WaveRefusal::SampleAlone { alone, after })
-        } else {
-            found.refused
-        };
+        let is_enough = alone <= after && alone <= one_wave;
+        let refused = if is_enough { Some(WaveRefusal::SampleAlone { alone, after }) } else { found.refused };
         Ok(TwoWaves { records: [public, records], refused, ..found })
     }
 
@@ -294,7 +285,7 @@ impl<'a> Waves<'a> {
         let directions = (d - signals.len().min(d)).max(1);
         let leading: Vec<f64> = signals[..k].iter().map(|signal| signal.max(1e-9)).collect();
         let weights = weights(&leading, bulk);
-        let across = across(signals[k..].iter().sum::<f64>() + bulk * directions as f64);
+        let across = (signals[k..].iter().sum::<f64>() + bulk * directions as f64).max(LEAST_ACROSS);
         let model = Model::new(&signals, bulk, directions);
         Block { signals, leading, bulk, directions, weights, across, model }
     }

@@ -296,7 +296,7 @@ impl Simulate {
                 waves.about_sample(sample.records, &vec![each; self.rank.value()], each)?
             }
         };
-        let trial = WavesTrial { mechanism, signed: waves.signed(), records: predicted.records, rank: self.rank };
+        let trial = WavesTrial { mechanism, signed: &waves.signed, records: predicted.records, rank: self.rank };
         let results = on_all_cores(self.trials as usize, |number| {
             let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
             rng.set_stream(number as u64);

@@ -331,7 +331,7 @@ mod tests {
 
     /// A signed cap for one component.
     fn signed(dimension: usize, value: f64) -> SignedCap {
-        Waves::new(&planner(dimension, vec![0.5], 0.0), epsilon(value), PEOPLE).unwrap().signed().clone()
+        Waves::new(&planner(dimension, vec![0.5], 0.0), epsilon(value), PEOPLE).unwrap().signed
     }
 
     impl Setting {
@@ -344,7 +344,7 @@ mod tests {
             Self {
                 population,
                 mechanism: DoubleCap::new(dimension, epsilon(value), 128, 16).unwrap(),
-                signed: Waves::new(&planner, epsilon(value), PEOPLE).unwrap().signed().clone(),
+                signed: Waves::new(&planner, epsilon(value), PEOPLE).unwrap().signed,
                 planner,
                 rank,
             }

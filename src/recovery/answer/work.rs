@@ -95,10 +95,8 @@ impl Work<'_, '_, '_> {
     fn compare(&mut self, fits: &[Fit]) -> Result<Option<HeldOut>, AnswerError> {
         let Self { question, source: Source { reports, covariance }, watch } = self;
         // With one feature there is one answer, and no penalty has a unit.
-        if !(2..=DECOMPOSED).contains(&covariance.matrix().nrows()) {
-            return Ok(None);
-        }
-        if !watch.begin(Part::HeldOut, HeldOut::problems(*reports, fits)) {
+        let is_possible = (2..=DECOMPOSED).contains(&covariance.matrix().nrows());
+        if !is_possible || !watch.begin(Part::HeldOut, HeldOut::problems(*reports, fits)) {
             return Ok(None);
         }
         let settings =

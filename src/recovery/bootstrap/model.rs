@@ -55,7 +55,9 @@ impl Model {
         let mut eigenvalues = vec![];
         for _ in 0..ROUNDS {
             bulk = law.bulk(split.bulk.level(), support.len() - rank);
-            eigenvalues = leading[..rank].iter().map(|&value| estimate_of(&bulk, value)).collect::<Vec<f64>>();
+            // The true eigenvalue of an observed one, or the largest that the noise hides.
+            let known = |&value: &f64| bulk.eigenvalue(value).unwrap_or_else(|| bulk.threshold());
+            eigenvalues = leading[..rank].iter().map(known).collect::<Vec<f64>>();
             let above: f64 = eigenvalues.iter().chain(&split.eigenvalues).sum();
             let others = dimension - rank - split.eigenvalues.len();
             split.bulk = law.bulk((trace - above) / others as f64, others);
@@ -102,18 +104,11 @@ impl Model {
         let mut variances = self.truth.variances().clone();
         for ((variance, &observed), &drawn) in variances.iter_mut().zip(&self.observed).zip(&drawn) {
             let corrected = observed - (drawn - self.bulk.observed(*variance));
-            *variance = match self.bulk.eigenvalue(corrected) {
-                Some(eigenvalue) => eigenvalue,
-                None => rng.random_range(self.bulk.level()..=self.bulk.threshold()),
-            };
+            let hidden = || rng.random_range(self.bulk.level()..=self.bulk.threshold());
+            *variance = self.bulk.eigenvalue(corrected).unwrap_or_else(hidden);
         }
         Ok(SpikedCovariance::from_parts(self.truth.components().clone(), variances, self.truth.bulk()))
     }
-}
-
-/// The true eigenvalue of an observed one, or the largest that the noise hides.
-fn estimate_of(bulk: &NoiseBulk, observed: f64) -> f64 {
-    bulk.eigenvalue(observed).unwrap_or_else(|| bulk.threshold())
 }
 
 /// Eigenvalues of the block of these rows and columns, descending.

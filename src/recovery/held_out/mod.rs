@@ -93,13 +93,8 @@ impl HeldOut {
     /// The fits that are compared where a method is to be chosen: plain components, and the two sparse methods along
     /// a path of penalties.
     pub(super) fn candidates() -> Vec<Fit> {
-        let path = |method: Method| {
-            CROSS_VALIDATION_FACTORS
-                .into_iter()
-                .rev()
-                .filter(|&factor| factor > 0.0)
-                .map(move |factor| Fit { method, factor })
-        };
+        let factors = CROSS_VALIDATION_FACTORS.into_iter().rev().filter(|&factor| factor > 0.0);
+        let path = |method: Method| factors.clone().map(move |factor| Fit { method, factor });
         [Fit::PLAIN].into_iter().chain(path(Method::SoftThreshold)).chain(path(Method::Fantope)).collect()
     }
 

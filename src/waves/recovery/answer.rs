@@ -166,7 +166,7 @@ fn predicted(
     let (before, planner) = (covariance.records(), Planner::of_task(Spectrum::of_estimate(covariance)?, rank, task)?);
     let waves = Waves::new(&planner, task.guarantee().epsilon, before.saturating_add(second))?;
     let after = waves.after(before, second.max(1))?;
-    Ok((waves.signed().clone(), after))
+    Ok((waves.signed, after))
 }
 
 #[cfg(test)]

@@ -28,8 +28,7 @@ pub use sample::{PublicSample, SamplePlan};
 
 use nalgebra::DMatrix;
 
-use super::clipping::Model;
-use super::design::{CLIPS, LEAST_GAP, across, gap, weights};
+use super::clipping::{CLIPS, LEAST_ACROSS, LEAST_GAP, Model, gap, weights};
 use super::refinement::RefinementError;
 use super::sums::SecondWave;
 use crate::aggregate::AggregateError;
@@ -186,7 +185,7 @@ impl FirstWave {
         let further: f64 = self.further.1.iter().sum::<f64>() / self.scale;
         let directions = self.directions.nrows() - eigenvalues.len() - self.further.1.len();
         let (model, weights) = (self.model(), weights(&eigenvalues, bulk));
-        let across = across(further + bulk * directions as f64);
+        let across = (further + bulk * directions as f64).max(LEAST_ACROSS);
         let error = |clip: f64| {
             let left = model.clipped(&weights, clip, &self.turned);
             let of = |index: usize| {

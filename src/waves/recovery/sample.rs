@@ -26,8 +26,7 @@ use crate::prediction::{Planner, PredictionError};
 use crate::record::Bounding;
 use crate::recovery::{Answer, Rank, components_of_waves};
 use crate::task::Task;
-use crate::waves::clipping::Clipped;
-use crate::waves::design::gap;
+use crate::waves::clipping::{Clipped, gap};
 use crate::waves::prediction::{MOST_FIRST_ERROR, TwoWaves, Waves};
 use crate::waves::refinement::RefinementError;
 use crate::waves::sums::SecondWave;
@@ -122,7 +121,7 @@ impl PublicSample {
         };
         let others = OTHER_ERRORS.into_iter().filter(|error| *error < planner.uninformed());
         let otherwise = others.map(at).collect::<Result<_, RefineError>>()?;
-        let task = self.first_wave(task, rank, each)?.second_task(task, waves.signed(), records)?;
+        let task = self.first_wave(task, rank, each)?.second_task(task, &waves.signed, records)?;
         Ok((SecondTask { task, waves: waves.about_sample(self.records(), &errors, each)? }, otherwise))
     }
 

@@ -72,7 +72,7 @@ fn main() -> Result<(), Failure> {
             let (mechanism, planner) = planned(&spectrum, rank, epsilon)?;
             let waves = Waves::new(&planner, epsilon, records)?;
             let predicted = waves.best()?;
-            let trial = WavesTrial { mechanism: &mechanism, signed: waves.signed(), records: predicted.records, rank };
+            let trial = WavesTrial { mechanism: &mechanism, signed: &waves.signed, records: predicted.records, rank };
             let (mut first, mut refined) = (0.0, 0.0);
             for seed in 0..trials {
                 let mut rng = ChaCha12Rng::seed_from_u64(seed);
@@ -110,13 +110,13 @@ fn about_samples(trials: u64, records: u64) -> Result<(), Failure> {
         let waves = Waves::new(&planner, epsilon, records)?;
         let (mut one_wave, fill) = (0.0, &mut elliptical(variances, dimension));
         for seed in 0..trials {
-            let trial = WavesTrial { mechanism: &mechanism, signed: waves.signed(), records: [records, 1], rank };
+            let trial = WavesTrial { mechanism: &mechanism, signed: &waves.signed, records: [records, 1], rank };
             one_wave += trial.run_on(fill, &truth, &mut ChaCha12Rng::seed_from_u64(seed), |_| {})?.first_wave;
         }
         one_wave /= trials as f64;
         for error in [0.01, 0.09, 0.3, 0.6] {
             let predicted = waves.about_sample(PUBLIC, &[error / 3.0; 3], 0.1)?;
-            let trial = WavesTrial { mechanism: &mechanism, signed: waves.signed(), records: [0, records], rank };
+            let trial = WavesTrial { mechanism: &mechanism, signed: &waves.signed, records: [0, records], rank };
             let (mut refined, mut unweighted, mut found) = (0.0, 0.0, 0.0);
             for seed in 0..trials {
                 let mut rng = ChaCha12Rng::seed_from_u64(seed);
@@ -173,8 +173,7 @@ fn about_real_samples(path: &Path, trials: u64) -> Result<(), Failure> {
                 let (mechanism, planner) = planned(&spectrum, rank, epsilon)?;
                 let waves = Waves::new(&planner, epsilon, people.len() as u64)?;
                 let fill = &mut each_of(people);
-                let trial =
-                    |counts| WavesTrial { mechanism: &mechanism, signed: waves.signed(), records: counts, rank };
+                let trial = |counts| WavesTrial { mechanism: &mechanism, signed: &waves.signed, records: counts, rank };
                 one_wave += trial([people.len() as u64, 1]).run_on(fill, &truth, &mut rng, |_| {})?.first_wave;
                 let trial = trial([0, people.len() as u64]);
                 let sample = FirstWave::of_sample(&moments, Bounding::UnitNorm, count as u64, rank, 0.1)?;
@@ -271,7 +270,7 @@ fn three_waves<'a>(
         let epsilon = Epsilon::new(value)?;
         let (mechanism, planner) = planned(spectrum, rank, epsilon)?;
         let waves = Waves::new(&planner, epsilon, records)?;
-        let trial = |people| WavesTrial { mechanism: &mechanism, signed: waves.signed(), records: people, rank };
+        let trial = |people| WavesTrial { mechanism: &mechanism, signed: &waves.signed, records: people, rank };
         let (mut best_of_two, mut best_of_three) = (f64::INFINITY, f64::INFINITY);
         for share in [0.2, 0.3, 0.4, 0.5] {
             let begun = (records as f64 * share).round() as u64;
