@@ -52,7 +52,6 @@ impl NoiseBulk {
     ///
     /// The component's eigenvalue is that with the noise that it has along itself; `levels` the number of directions in
     /// the bulk that it meets (not [`NoiseBulk`]'s own number, which sets the scale).
-    #[must_use]
     pub(crate) fn captured(&self, component: impl Into<Along>, levels: f64, count: f64) -> f64 {
         let chain = self.chain(component, levels);
         // Reports in directions span at most as many directions as reports: the others are one eigenspace.
@@ -66,12 +65,8 @@ impl NoiseBulk {
             if left < 1e-9 {
                 break;
             }
-            let share = if index as f64 >= spanned {
-                (left / (levels + 1.0 - spanned).max(1.0)).min(1.0)
-            } else {
-                left.min(1.0)
-            };
-            sum += share * chain.weight(index);
+            let share = if index as f64 >= spanned { left / (levels + 1.0 - spanned).max(1.0) } else { left };
+            sum += share.min(1.0) * chain.weight(index);
         }
         sum.min(1.0)
     }

@@ -142,7 +142,6 @@ impl Spectrum {
     }
 
     /// The spectrum of the population where every record is multiplied by a factor with this mean square.
-    #[must_use]
     pub(crate) fn scaled(mut self, mean_square: f64) -> Self {
         self.signals.iter_mut().chain(&mut self.mean_along).for_each(|value| *value *= mean_square);
         self.bulk *= mean_square;

@@ -23,7 +23,6 @@ const STEPS: u32 = 8000;
 /// average of them with as large an error could be made, which is the expected squared Frobenius error of the second
 /// moments of an isotropic population.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct Optimum {
     /// No unbiased reports need less than this share. Proved; at most 1.
     pub proved_share: f64,

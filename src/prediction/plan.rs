@@ -201,13 +201,9 @@ impl Planner {
     /// The most that `hostile` of `records` reports can move an eigenvalue of the covariance estimate.
     pub(super) fn pull(&self, mechanism: &Mechanism, hostile: u64, records: u64) -> Pull {
         let scale = self.bounding.covariance_scale();
-        match self.centring {
-            None => mechanism.pull().scaled(scale).of(hostile, records),
-            Some(centring) => {
-                let length = (self.spectrum.mean_square() / scale).sqrt();
-                mechanism.pull().of(hostile, records).map(|pull| centring.pull(pull, length)).scaled(scale)
-            }
-        }
+        let Some(centring) = self.centring else { return mechanism.pull().scaled(scale).of(hostile, records) };
+        let length = (self.spectrum.mean_square() / scale).sqrt();
+        mechanism.pull().of(hostile, records).map(|pull| centring.pull(pull, length)).scaled(scale)
     }
 
     pub(super) fn check_target(&self, target: f64) -> Result<(), PredictionError> {

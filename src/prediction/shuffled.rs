@@ -68,10 +68,8 @@ impl Planner {
     ) -> Result<Option<u64>, PredictionError> {
         self.check_target(target)?;
         let Some(local) = self.local_epsilon(central, batches)? else { return Ok(None) };
-        let batch = batches.honest_reports;
-        Ok(self
-            .records_for(local, target)?
-            .map(|records| records.max(1).checked_next_multiple_of(batch).unwrap_or(records)))
+        let whole = |records: u64| records.max(1).checked_next_multiple_of(batches.honest_reports).unwrap_or(records);
+        Ok(self.records_for(local, target)?.map(whole))
     }
 
     /// The guarantee of each of the `batches` of a collection of `records` reports that have the least local epsilon

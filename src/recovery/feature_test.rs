@@ -56,7 +56,6 @@ const HALVINGS: usize = 120;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct FeatureTest {
     /// One for each feature (d numbers).
     pub p_values: Vec<f64>,

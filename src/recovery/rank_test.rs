@@ -43,7 +43,6 @@ use crate::linalg::symmetric_eigenvalues;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct RankTest {
     /// The level that a p-value must be below: the probability of too large a rank.
     pub level: f64,
@@ -56,7 +55,6 @@ pub struct RankTest {
 
 /// One component in a [`RankTest`]. Variances are in the units of the covariance.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct TestedComponent {
     /// Its eigenvalue in the estimate, with the bias of the noise.
     pub eigenvalue: f64,

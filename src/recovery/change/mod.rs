@@ -53,7 +53,6 @@ use crate::task::Task;
 
 /// Two collections compared ([`change()`]).
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct Change {
     /// The number of reports of the second collection.
     pub records: u64,
@@ -78,7 +77,6 @@ pub struct Change {
 /// What components capture in each of two collections, found without the reports that measure it. One population
 /// gives 0 up to the error.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct HeldOutChange {
     /// The number of folds: each was held out once.
     pub folds: usize,

@@ -277,13 +277,10 @@ impl FirstWave {
 
     fn check(&self, second: &SecondWave) -> Result<(), RefineError> {
         let (rows, columns) = self.directions.shape();
-        let fits = [second.directions.shape(), second.block.shape()];
-        let counts = [second.weights.len(), second.variances.len()];
-        if let Some(&(found_rows, found_columns)) = fits.iter().find(|shape| **shape != (rows, columns)) {
+        let counts = [&second.weights, &second.variances].map(|numbers| (rows, numbers.len()));
+        let mut shapes = [second.directions.shape(), second.block.shape()].into_iter().chain(counts);
+        if let Some((found_rows, found_columns)) = shapes.find(|shape| *shape != (rows, columns)) {
             return Err(RefineError::Shape { rows, columns, found_rows, found_columns });
-        }
-        if let Some(&found_columns) = counts.iter().find(|count| **count != columns) {
-            return Err(RefineError::Shape { rows, columns, found_rows: rows, found_columns });
         }
         let positive = |value: f64| value.is_finite() && value > 0.0;
         let finite = second.block.iter().chain(&second.directions).all(|entry| entry.is_finite());
