@@ -5,7 +5,6 @@ use crate::centring::CentringError;
 use crate::covariance::CovarianceError;
 use crate::family::FamilyError;
 use crate::identity::NameError;
-use crate::json::JsonError;
 use crate::law::NoiseError;
 use crate::ledger::LedgerError;
 use crate::lengths::NormsError;
@@ -56,9 +55,6 @@ pub enum Error {
     /// A mechanism's parameters.
     #[error(transparent)]
     Mechanism(#[from] MechanismError),
-    /// A JSON text.
-    #[error(transparent)]
-    Json(#[from] JsonError),
     /// The name of a task or a report.
     #[error(transparent)]
     Name(#[from] NameError),
@@ -212,7 +208,6 @@ mod tests {
             EntropyError,
             FamilyError,
             FantopeError,
-            JsonError,
             LedgerError,
             MechanismError,
             NameError,

@@ -13,24 +13,8 @@ use crate::decimal;
 /// The deepest nesting of arrays and objects.
 const MOST_NESTED: usize = 16;
 
-/// Why a text was refused, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JsonError {
-    message: String,
-    line: usize,
-    column: usize,
-}
-
-impl fmt::Display for JsonError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at line {} column {}", self.message, self.line, self.column)
-    }
-}
-
-impl core::error::Error for JsonError {}
-
-/// The result of a reading step.
-pub(crate) type Read<T> = Result<T, JsonError>;
+/// The result of a reading step, or why the text was refused, and where.
+pub(crate) type Read<T> = Result<T, String>;
 
 /// A text that is being read.
 pub(crate) struct Reader<'a> {
@@ -167,7 +151,7 @@ impl<'a> Reader<'a> {
     /// Errors are made out of line: copies of this in every field's reader are kilobytes of the browsers' module.
     #[cold]
     #[inline(never)]
-    fn duplicate(&self, name: &str) -> JsonError {
+    fn duplicate(&self, name: &str) -> String {
         self.error(&format!("duplicate field '{}'", excerpt(name)))
     }
 
@@ -178,21 +162,21 @@ impl<'a> Reader<'a> {
 
     #[cold]
     #[inline(never)]
-    fn missing(&self, name: &str) -> JsonError {
+    fn missing(&self, name: &str) -> String {
         self.error(&format!("missing field '{name}'"))
     }
 
     /// The error for an unknown field.
     #[cold]
     #[inline(never)]
-    pub(crate) fn unknown_field(&self, name: &str, known: &str) -> JsonError {
+    pub(crate) fn unknown_field(&self, name: &str, known: &str) -> String {
         self.error(&format!("unknown field '{}': {known}", excerpt(name)))
     }
 
     /// The error for a value that the field does not accept; `known` lists those it does.
     #[cold]
     #[inline(never)]
-    pub(crate) fn unknown_value(&self, value: &str, known: &str) -> JsonError {
+    pub(crate) fn unknown_value(&self, value: &str, known: &str) -> String {
         self.error(&format!("unknown value '{}': {known}", excerpt(value)))
     }
 
@@ -204,7 +188,7 @@ impl<'a> Reader<'a> {
     /// A caller's error about the value that was read last.
     #[cold]
     #[inline(never)]
-    pub(crate) fn refused(&self, error: &dyn fmt::Display) -> JsonError {
+    pub(crate) fn refused(&self, error: &dyn fmt::Display) -> String {
         self.error(&error.to_string())
     }
 
@@ -250,7 +234,7 @@ impl<'a> Reader<'a> {
 
     #[cold]
     #[inline(never)]
-    fn other_kind(&self, found: Option<u8>, what: &str) -> JsonError {
+    fn other_kind(&self, found: Option<u8>, what: &str) -> String {
         self.error(&format!("{}, expected {what}", kind(found)))
     }
 
@@ -354,15 +338,12 @@ impl<'a> Reader<'a> {
 
     #[cold]
     #[inline(never)]
-    fn error(&self, message: &str) -> JsonError {
+    fn error(&self, message: &str) -> String {
         let position = self.position.min(self.text.len());
         let before = self.text.as_bytes().get(..position).unwrap_or_default();
         let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-        JsonError {
-            message: message.to_owned(),
-            line: before.iter().filter(|&&byte| byte == b'\n').count() + 1,
-            column: position - line_start,
-        }
+        let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+        format!("{message} at line {line} column {}", position - line_start)
     }
 }
 
@@ -521,7 +502,7 @@ mod tests {
     fn nesting_has_an_end() {
         let nested = |depth: usize| read(&("[".repeat(depth) + &"]".repeat(depth)), Reader::skip);
         assert!(nested(MOST_NESTED).is_ok());
-        assert!(nested(MOST_NESTED + 1).unwrap_err().to_string().contains("nested"));
+        assert!(nested(MOST_NESTED + 1).unwrap_err().contains("nested"));
         assert!(nested(1_000_000).is_err());
     }
 
@@ -538,9 +519,9 @@ mod tests {
             assert_eq!(read(text, Reader::integer).ok(), integer, "{text}");
             assert_eq!(read(text, Reader::number).ok(), text.parse().ok(), "{text}");
         }
-        let error = read("1e999", Reader::number).unwrap_err().to_string();
+        let error = read("1e999", Reader::number).unwrap_err();
         assert!(error.contains("number out of range: 1e999"), "{error}");
-        let error = read("-7", Reader::integer).unwrap_err().to_string();
+        let error = read("-7", Reader::integer).unwrap_err();
         assert!(error.contains("-7 is not a whole number"), "{error}");
     }
 
@@ -553,14 +534,11 @@ mod tests {
             _ => Err(reader.unknown_field(name, "only 'a' is there")),
         };
         let error = read(text, |reader| reader.object(field)).unwrap_err();
-        assert_eq!(error.to_string(), "duplicate field 'a' at line 3 column 6");
+        assert_eq!(error, "duplicate field 'a' at line 3 column 6");
         let error = read("{\"b\": 1}", |reader| reader.object(field)).unwrap_err();
-        assert_eq!(error.to_string(), "unknown field 'b': only 'a' is there at line 1 column 5");
-        assert_eq!(
-            read("null", Reader::text).unwrap_err().to_string(),
-            "invalid type: null, expected a text at line 1 column 0"
-        );
+        assert_eq!(error, "unknown field 'b': only 'a' is there at line 1 column 5");
+        assert_eq!(read("null", Reader::text).unwrap_err(), "invalid type: null, expected a text at line 1 column 0");
         let long = "9".repeat(1000);
-        assert!(read(&long, Reader::integer).unwrap_err().to_string().len() < 150);
+        assert!(read(&long, Reader::integer).unwrap_err().len() < 150);
     }
 }

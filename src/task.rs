@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer, ser::Error};
 use sha2::{Digest, Sha256};
 
 use crate::centring::{Centring, CentringError};
-use crate::json::{self, JsonError, Read, Reader, deserialize_as_json};
+use crate::json::{self, Read, Reader, deserialize_as_json};
 use crate::mechanism::{LocalRandomizer, Mechanism, MechanismError, MechanismSpec};
 use crate::privacy::{Epsilon, Guarantee};
 use crate::record::{BoundedRecord, Bounding, RecordError};
@@ -396,7 +396,7 @@ impl TaskDocument {
 pub enum TaskError {
     /// Not JSON, or not the JSON of a task.
     #[error("not a valid task: {0}")]
-    Json(JsonError),
+    Json(String),
     /// Another version.
     #[error("the task has version {0}, and this software reads version {TASK_VERSION}: use a release that knows it")]
     Version(u32),

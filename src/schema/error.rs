@@ -1,6 +1,5 @@
 use super::{MAX_DIMENSION, OTHER};
 use crate::decimal::Decimal;
-use crate::json::JsonError;
 
 /// Errors of a schema or of a file's header, and what of a record does not fit its columns. (That is missing; the
 /// record has features all the same.) No error contains a value of a record, or a name that the schema does not have,
@@ -11,7 +10,7 @@ use crate::json::JsonError;
 pub enum SchemaError {
     /// Not JSON, or not the JSON of a schema.
     #[error("not a valid schema: {0}")]
-    Json(JsonError),
+    Json(String),
     /// A column without a name.
     #[error("a column has an empty name: name every column")]
     EmptyName,
