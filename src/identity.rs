@@ -1,6 +1,6 @@
 //! The identifiers of a collection and of a report in it, which every stage from randomizing on uses.
 
-use core::fmt;
+use core::fmt::{self, Write};
 use core::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
@@ -145,6 +145,16 @@ macro_rules! name_forms {
 
 name_forms!(TaskDigest, 32);
 name_forms!(ReportId, 16);
+
+/// Bytes as lower-case hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        // Writing into a string does not fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
 
 /// The bytes that twice as many hexadecimal digits spell.
 fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {

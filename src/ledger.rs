@@ -116,8 +116,7 @@ pub struct Ledger {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
-    #[serde(with = "hexadecimal")]
-    task: [u8; 32],
+    task: TaskDigest,
     /// That of a refinement: the task that it refines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     campaign: Option<TaskDigest>,
@@ -131,12 +130,12 @@ impl Entry {
     /// The task.
     #[must_use]
     pub fn task(&self) -> TaskDigest {
-        TaskDigest::new(self.task)
+        self.task
     }
 
     /// The collection that is answered once: the task, or the one that it refines.
     fn campaign(&self) -> TaskDigest {
-        self.campaign.unwrap_or(self.task())
+        self.campaign.unwrap_or(self.task)
     }
 
     /// The guarantee of its report alone.
@@ -209,7 +208,7 @@ impl Ledger {
     /// Ask, and save the ledger, before anything that depends on the record.
     pub fn book(&mut self, task: &Task) -> Decision {
         let digest = task.digest();
-        if let Some(entry) = self.entries.iter().find(|entry| entry.task == *digest.as_bytes()) {
+        if let Some(entry) = self.entries.iter().find(|entry| entry.task == digest) {
             return entry.report.clone().map_or(Decision::Spent, Decision::Resend);
         }
         if self.entries.iter().any(|entry| entry.campaign() == task.campaign()) {
@@ -223,7 +222,7 @@ impl Ledger {
             let needed = if total.is_finite() { total - self.spent() } else { f64::INFINITY };
             return Decision::Refuse { remaining: self.remaining(), needed };
         }
-        self.entries.push(Entry { task: *digest.as_bytes(), campaign, guarantee, loss, report: None });
+        self.entries.push(Entry { task: digest, campaign, guarantee, loss, report: None });
         let booking = Booking { task: digest, report_bytes: report_bytes(task) };
         Decision::Grant { booking, remaining: self.budget.epsilon.value() - total }
     }
@@ -240,7 +239,7 @@ impl Ledger {
         if report.len() != report_bytes {
             return Err(LedgerError::ReportLength { expected: report_bytes, found: report.len() });
         }
-        let waits = |entry: &&mut Entry| entry.task == *task.as_bytes() && entry.report.is_none();
+        let waits = |entry: &&mut Entry| entry.task == task && entry.report.is_none();
         self.entries.iter_mut().find(waits).ok_or(LedgerError::NotBooked(task))?.report = Some(report);
         Ok(())
     }
@@ -317,23 +316,18 @@ pub enum LedgerError {
     },
 }
 
-/// Bytes as lower-case hexadecimal digits.
-mod hexadecimal {
-    use core::fmt::Write as _;
+/// Bytes as lower-case hexadecimal digits, or null.
+mod hexadecimal_or_null {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+    use crate::identity::hex;
 
-    pub(super) fn serialize<S: Serializer>(bytes: impl AsRef<[u8]>, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut text = String::with_capacity(2 * bytes.as_ref().len());
-        for byte in bytes.as_ref() {
-            // Writing into a string does not fail.
-            let _ = write!(text, "{byte:02x}");
-        }
-        serializer.serialize_str(&text)
+    pub(super) fn serialize<S: Serializer>(bytes: &Option<Vec<u8>>, serializer: S) -> Result<S::Ok, S::Error> {
+        bytes.as_deref().map(hex).serialize(serializer)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>, T: TryFrom<Vec<u8>>>(deserializer: D) -> Result<T, D::Error> {
-        let text = String::deserialize(deserializer)?;
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u8>>, D::Error> {
+        let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
         let digit = |digit: u8| match digit {
             b'0'..=b'9' => Ok(digit - b'0'),
             b'a'..=b'f' => Ok(digit - b'a' + 10),
@@ -343,26 +337,7 @@ mod hexadecimal {
         if !rest.is_empty() {
             return Err(D::Error::custom("expected an even number of hexadecimal digits"));
         }
-        let bytes =
-            pairs.iter().map(|[high, low]| Ok(digit(*high)? << 4 | digit(*low)?)).collect::<Result<Vec<_>, _>>()?;
-        let length = bytes.len();
-        T::try_from(bytes).map_err(|_| D::Error::custom(format!("{length} bytes are not the right number")))
-    }
-}
-
-/// Bytes as lower-case hexadecimal digits, or null.
-mod hexadecimal_or_null {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    #[derive(Serialize, Deserialize)]
-    struct Bytes(#[serde(with = "super::hexadecimal")] Vec<u8>);
-
-    pub(super) fn serialize<S: Serializer>(bytes: &Option<Vec<u8>>, serializer: S) -> Result<S::Ok, S::Error> {
-        bytes.clone().map(Bytes).serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u8>>, D::Error> {
-        Ok(Option::<Bytes>::deserialize(deserializer)?.map(|Bytes(bytes)| bytes))
+        pairs.iter().map(|[high, low]| Ok(digit(*high)? << 4 | digit(*low)?)).collect::<Result<_, _>>().map(Some)
     }
 }
 
@@ -617,7 +592,7 @@ mod tests {
             ("\"report\":\"", "\"report\":\"f", "even number"),
             ("\"report\":\"", "\"report\":\"FF", "lower-case"),
             ("\"report\":\"", "\"reports\":\"", "reports"),
-            ("\"task\":\"", "\"task\":\"00", "33 bytes"),
+            ("\"task\":\"", "\"task\":\"00", "64 lower-case"),
         ] {
             assert!(text.contains(from), "{text} lacks {from}");
             let error = Ledger::from_json(&text.replacen(from, to, 1)).unwrap_err().to_string();

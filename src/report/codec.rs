@@ -14,6 +14,7 @@
 use core::num::NonZeroUsize;
 
 use super::{Report, ReportId, checksum::crc32};
+use crate::identity::hex;
 use crate::mechanism::{LocalRandomizer, PayloadError, Summable};
 use crate::parallel;
 use crate::task::{Task, TaskDigest};
@@ -118,10 +119,6 @@ impl Report {
     pub fn many_from_bytes(rows: &[&[u8]], task: &Task, threads: NonZeroUsize) -> Vec<Vec<Result<Self, ReportError>>> {
         Self::many_in_parts(rows, task, threads, WORTH_A_THREAD)
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Reasons why bytes are not a report of the task.
