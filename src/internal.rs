@@ -31,7 +31,7 @@ pub mod lengths {
 /// What mechanisms of second moments share.
 pub mod mechanism {
     pub use crate::mechanism::moments::{Forms, Moments, Perturbation, triangle};
-    pub use crate::mechanism::pull::{Check, HostilePull, Pull, PullBounds};
+    pub use crate::mechanism::pull::{Check, HostilePull, Pull};
     pub use crate::mechanism::range::{RangeCheck, RangeError};
     pub use crate::mechanism::summable::Summable;
 

@@ -34,7 +34,7 @@
 //! eigenvalues are nearer to each other than twice the pull of all hostile reports may be turned anywhere in their
 //! span.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::range::RangeCheck;
 
@@ -110,25 +110,16 @@ pub struct HostilePull {
     /// The aggregator's check.
     pub check: Check,
     /// The bounds for one hostile report.
-    pub one: PullBounds,
+    #[serde(serialize_with = "bounds")]
+    pub one: Pull,
     /// The bounds for all suspected reports.
-    pub all: PullBounds,
+    #[serde(serialize_with = "bounds")]
+    pub all: Pull,
 }
 
-/// For any bytes, and for those that pass the check.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct PullBounds {
-    /// As [`Pull::unchecked`].
-    pub unchecked: f64,
-    /// As [`Pull::checked`].
-    pub checked: f64,
-}
-
-impl From<Pull> for PullBounds {
-    fn from(Pull { unchecked, checked, .. }: Pull) -> Self {
-        Self { unchecked, checked }
-    }
+/// Without the check, which both have in common.
+fn bounds<S: Serializer>(pull: &Pull, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map([("unchecked", pull.unchecked), ("checked", pull.checked)])
 }
 
 impl HostilePull {
@@ -136,7 +127,7 @@ impl HostilePull {
     pub fn new(hostile: u64, records: u64, pull: impl Fn(u64) -> Pull) -> Self {
         let reports = hostile.min(records);
         let one = pull(1);
-        Self { reports, records, check: one.check, one: one.into(), all: pull(reports).into() }
+        Self { reports, records, check: one.check, one, all: pull(reports) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The effect of hostile reports on a result.
 
 use clap::Args;
-use ldp_pca::internal::mechanism::{HostilePull, Pull, PullBounds};
+use ldp_pca::internal::mechanism::{HostilePull, Pull};
 
 use super::output::{grouped, three_digits};
 use super::parameters::count;
@@ -25,7 +25,7 @@ pub(super) struct HostileArguments {
 pub(super) fn hostile_text(pull: &HostilePull, unit: Option<Unit>) -> String {
     let condition = pull.check.condition();
     let at_most = |bound: f64| unit.map_or_else(|| at_most(bound), |unit| unit.at_most(bound));
-    let bounds = |bounds: &PullBounds, of_checked: &str| {
+    let bounds = |bounds: &Pull, of_checked: &str| {
         let checked = condition.map(|_| format!(", {of_checked}{}", at_most(bounds.checked)));
         format!("{}{}", at_most(bounds.unchecked), checked.unwrap_or_default())
     };
