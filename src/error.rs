@@ -9,7 +9,7 @@ use crate::law::NoiseError;
 use crate::ledger::LedgerError;
 use crate::lengths::NormsError;
 use crate::linalg::EigenError;
-use crate::mechanism::{MechanismError, PayloadError, RandomizeError, RangeError};
+use crate::mechanism::{MechanismError, PayloadError, RandomizeError};
 use crate::prediction::PredictionError;
 use crate::privacy::PrivacyError;
 use crate::record::RecordError;
@@ -73,9 +73,6 @@ pub enum Error {
     /// A report's payload.
     #[error(transparent)]
     Payload(#[from] PayloadError),
-    /// A report outside the range of honest noise.
-    #[error(transparent)]
-    Range(#[from] RangeError),
     /// An aggregate.
     #[error(transparent)]
     Aggregate(#[from] AggregateError),
@@ -219,7 +216,6 @@ mod tests {
             PredictionError,
             PrivacyError,
             RandomizeError,
-            RangeError,
             RecordError,
             RecoveryError,
             RefineError,

@@ -157,7 +157,7 @@ pub enum RandomizeError {
     Entropy(#[from] EntropyError),
 }
 
-/// A payload that no randomizer of the task can have produced.
+/// A payload that no randomizer of the task can have produced, or hardly any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PayloadError {
@@ -176,6 +176,17 @@ pub enum PayloadError {
         index: u32,
         /// J.
         candidates: u32,
+    },
+    /// Entries that honest noise makes at most once in 2^40.
+    #[error(
+        "the report's entries have a square sum of {found}, and an honest one has at most {most}: randomize with the \
+         task's own mechanism"
+    )]
+    Range {
+        /// The sum of `(2 m + 1)^2` over the entries m.
+        found: u64,
+        /// The largest permitted sum.
+        most: u64,
     },
 }
 

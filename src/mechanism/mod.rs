@@ -38,7 +38,7 @@ pub use gaussian::{Calibration, Gaussian};
 pub(crate) use moments::{Forms, Moments, Perturbation, triangle};
 pub(crate) use pull::{HostilePull, Pull};
 pub use randomizer::LocalRandomizer;
-pub(crate) use range::{RangeCheck, RangeError};
+pub(crate) use range::RangeCheck;
 pub use spec::{MechanismFamily, MechanismSpec};
 pub(crate) use summable::Summable;
 

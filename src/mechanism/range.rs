@@ -14,6 +14,8 @@
 //! of an off-diagonal entry over n. It may still put all of that into one direction, where honest noise has about
 //! `sqrt(2) / d` of it in a given one, and `2 / sqrt(d)` in the one where it has most: `pull` has the number.
 
+use super::PayloadError;
+
 /// The bound for the payloads of one mechanism.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RangeCheck {
@@ -21,19 +23,6 @@ pub struct RangeCheck {
     width: usize,
     /// The largest permitted sum of `(2 m + 1)^2`.
     most: u64,
-}
-
-/// A payload that honest noise makes at most once in 2^40.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the report's entries have a square sum of {found}, and an honest one has at most {most}: randomize with the \
-        task's own mechanism"
-)]
-pub struct RangeError {
-    /// The sum of `(2 m + 1)^2` over the entries m.
-    pub found: u64,
-    /// The largest permitted sum.
-    pub most: u64,
 }
 
 impl RangeCheck {
@@ -50,8 +39,8 @@ impl RangeCheck {
     /// Looks at the payload of a report of this mechanism.
     ///
     /// # Errors
-    /// [`RangeError`] when honest noise hardly ever makes it.
-    pub fn check(&self, payload: &[u8]) -> Result<(), RangeError> {
+    /// [`PayloadError::Range`] when honest noise hardly ever makes it.
+    pub fn check(&self, payload: &[u8]) -> Result<(), PayloadError> {
         // With both ends at 2^width the square is at most 2^32; a sum of 2^31 entries fits.
         let square = |entry: i64| ((2 * entry + 1) * (2 * entry + 1)) as u64;
         let found = if self.width == 1 {
@@ -59,7 +48,7 @@ impl RangeCheck {
         } else {
             payload.as_chunks().0.iter().map(|&pair| square(i16::from_le_bytes(pair).into())).sum()
         };
-        if found <= self.most { Ok(()) } else { Err(RangeError { found, most: self.most }) }
+        if found <= self.most { Ok(()) } else { Err(PayloadError::Range { found, most: self.most }) }
     }
 }
 
@@ -106,7 +95,8 @@ mod tests {
                                     .collect(),
                             };
                             let error = range.check(&scaled).unwrap_err();
-                            assert!(error.found > error.most && error.to_string().contains(&error.found.to_string()));
+                            let PayloadError::Range { found, most } = error else { panic!("{error}") };
+                            assert!(found > most && error.to_string().contains(&found.to_string()));
                         }
                     }
                 }
@@ -133,7 +123,7 @@ mod tests {
             (2, vec![0xff, 0x7f, 0, 0x80, 0xfe, 0xff], 65_535 * 65_535 * 2 + 9),
         ] {
             let check = RangeCheck { width, most: 0 };
-            assert_eq!(check.check(&payload), Err(RangeError { found: sum, most: 0 }));
+            assert_eq!(check.check(&payload), Err(PayloadError::Range { found: sum, most: 0 }));
             assert_eq!(RangeCheck { width, most: sum }.check(&payload), Ok(()));
             assert!(RangeCheck { width, most: sum - 1 }.check(&payload).is_err());
         }
