@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::decimal::{self, Decimal};
 use crate::json::{Read, Reader};
+use crate::privacy::checked_number;
 
 /// The rule that brings a record into the unit ball. It is public, part of the task, and the same for everybody.
 ///
@@ -99,7 +100,7 @@ impl fmt::Display for Bounding {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(try_from = "f64", into = "f64")]
+#[serde(try_from = "f64")]
 pub struct Radius(f64);
 
 impl Radius {
@@ -110,27 +111,9 @@ impl Radius {
     pub fn new(value: f64) -> Result<Self, RecordError> {
         if (1e-150..=1e150).contains(&value) { Ok(Self(value)) } else { Err(RecordError::Radius(value)) }
     }
-
-    /// The number itself.
-    #[must_use]
-    pub fn value(self) -> f64 {
-        self.0
-    }
 }
 
-impl TryFrom<f64> for Radius {
-    type Error = RecordError;
-
-    fn try_from(value: f64) -> Result<Self, RecordError> {
-        Self::new(value)
-    }
-}
-
-impl From<Radius> for f64 {
-    fn from(radius: Radius) -> f64 {
-        radius.0
-    }
-}
+checked_number!(Radius: RecordError);
 
 /// A record inside the unit ball. Dimension, finiteness and norm were checked once, when it was made.
 ///

@@ -27,7 +27,7 @@ use crate::decimal::{self, Decimal};
 /// # Ok::<(), ldp_pca::privacy::PrivacyError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(try_from = "f64", into = "f64")]
+#[serde(try_from = "f64")]
 pub struct Epsilon(f64);
 
 impl Epsilon {
@@ -37,25 +37,6 @@ impl Epsilon {
     /// [`PrivacyError::Epsilon`] otherwise.
     pub fn new(value: f64) -> Result<Self, PrivacyError> {
         if value.is_finite() && value > 0.0 { Ok(Self(value)) } else { Err(PrivacyError::Epsilon(value)) }
-    }
-
-    /// The number itself.
-    #[must_use]
-    pub fn value(self) -> f64 {
-        self.0
-    }
-}
-
-impl TryFrom<f64> for Epsilon {
-    type Error = PrivacyError;
-    fn try_from(value: f64) -> Result<Self, PrivacyError> {
-        Self::new(value)
-    }
-}
-
-impl From<Epsilon> for f64 {
-    fn from(epsilon: Epsilon) -> f64 {
-        epsilon.0
     }
 }
 
@@ -78,7 +59,7 @@ impl fmt::Display for Epsilon {
 /// # Ok::<(), ldp_pca::privacy::PrivacyError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(try_from = "f64", into = "f64")]
+#[serde(try_from = "f64")]
 pub struct Delta(f64);
 
 impl Delta {
@@ -91,25 +72,6 @@ impl Delta {
     /// [`PrivacyError::Delta`] otherwise.
     pub fn new(value: f64) -> Result<Self, PrivacyError> {
         if value > 0.0 && value < 1.0 { Ok(Self(value)) } else { Err(PrivacyError::Delta(value)) }
-    }
-
-    /// The number itself.
-    #[must_use]
-    pub fn value(self) -> f64 {
-        self.0
-    }
-}
-
-impl TryFrom<f64> for Delta {
-    type Error = PrivacyError;
-    fn try_from(value: f64) -> Result<Self, PrivacyError> {
-        Self::new(value)
-    }
-}
-
-impl From<Delta> for f64 {
-    fn from(delta: Delta) -> f64 {
-        delta.0
     }
 }
 
@@ -131,7 +93,7 @@ impl fmt::Display for Delta {
 /// # Ok::<(), ldp_pca::privacy::PrivacyError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(try_from = "f64", into = "f64")]
+#[serde(try_from = "f64")]
 pub struct Rho(f64);
 
 impl Rho {
@@ -142,25 +104,6 @@ impl Rho {
     pub fn new(value: f64) -> Result<Self, PrivacyError> {
         if value.is_finite() && value > 0.0 { Ok(Self(value)) } else { Err(PrivacyError::Rho(value)) }
     }
-
-    /// The number itself.
-    #[must_use]
-    pub fn value(self) -> f64 {
-        self.0
-    }
-}
-
-impl TryFrom<f64> for Rho {
-    type Error = PrivacyError;
-    fn try_from(value: f64) -> Result<Self, PrivacyError> {
-        Self::new(value)
-    }
-}
-
-impl From<Rho> for f64 {
-    fn from(rho: Rho) -> f64 {
-        rho.0
-    }
 }
 
 /// With a precision rounded up, as [`Epsilon`].
@@ -169,6 +112,30 @@ impl fmt::Display for Rho {
         shown_up(self.0, f)
     }
 }
+
+/// What numbers have whose constructor checks them: serde reads them through it.
+macro_rules! checked_number {
+    ($($name:ident: $error:ty),+) => {$(
+        impl $name {
+            /// The number itself.
+            #[must_use]
+            pub fn value(self) -> f64 {
+                self.0
+            }
+        }
+
+        impl TryFrom<f64> for $name {
+            type Error = $error;
+
+            fn try_from(value: f64) -> Result<Self, $error> {
+                Self::new(value)
+            }
+        }
+    )+};
+}
+pub(crate) use checked_number;
+
+checked_number!(Epsilon: PrivacyError, Delta: PrivacyError, Rho: PrivacyError);
 
 /// Writes a positive number, never as less than it is.
 fn shown_up(value: f64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -436,10 +403,8 @@ pub(crate) mod tests {
             assert!(Delta::new(bad).is_err(), "delta {bad}");
         }
         assert!(Delta::new(1.0).is_err());
-        assert_eq!(
-            (f64::from(epsilon(0.5)), f64::from(delta(0.25)), f64::from(Rho::new(2.0).unwrap())),
-            (0.5, 0.25, 2.0)
-        );
+        assert_eq!((epsilon(0.5).value(), delta(0.25).value(), Rho::new(2.0).unwrap().value()), (0.5, 0.25, 2.0));
+        assert_eq!(serde_json::to_string(&epsilon(0.5)).unwrap(), "0.5");
         assert!(serde_json::from_str::<Epsilon>("-1").is_err());
         assert!(serde_json::from_str::<Rho>("0").is_err());
         assert!(serde_json::from_str::<Delta>("1.5").is_err());

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::PrivacyError;
+use super::{PrivacyError, checked_number};
 
 /// A bound on the total variation distance between the law that is sampled and the law that is accounted: in [0, 1).
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
@@ -20,17 +20,6 @@ impl TotalVariation {
     pub fn new(value: f64) -> Result<Self, PrivacyError> {
         if (0.0..1.0).contains(&value) { Ok(Self(value)) } else { Err(PrivacyError::TotalVariation(value)) }
     }
-
-    /// The number itself.
-    #[must_use]
-    pub fn value(self) -> f64 {
-        self.0
-    }
 }
 
-impl TryFrom<f64> for TotalVariation {
-    type Error = PrivacyError;
-    fn try_from(value: f64) -> Result<Self, PrivacyError> {
-        Self::new(value)
-    }
-}
+checked_number!(TotalVariation: PrivacyError);
