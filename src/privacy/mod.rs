@@ -147,19 +147,17 @@ fn shown_up(value: f64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 /// The change of the input that the guarantee is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Neighbouring {
+enum Neighbouring {
     /// Any record in place of any other: the relation of the local model. Nothing about the record is assumed.
     AnyTwoRecords,
 }
 
 /// The unit that one application of the guarantee covers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Unit {
+enum Unit {
     /// One record randomized into one report. A person who sends several reports spends the budget several times.
     OneReport,
 }
@@ -167,7 +165,8 @@ pub enum Unit {
 /// A differential-privacy guarantee with its relation and its unit, without which it means nothing.
 ///
 /// For any two records x, y and every set E of reports, `P[x in E] <= e^epsilon P[y in E] + delta`. `delta` is `None`
-/// for pure differential privacy (delta = 0).
+/// for pure differential privacy (delta = 0). The relation is any record in place of any other, and the unit one record
+/// randomized into one report, in every guarantee: text and JSON say so.
 ///
 /// ```
 /// use ldp_pca::{Epsilon, Guarantee};
@@ -180,7 +179,6 @@ pub enum Unit {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct Guarantee {
     /// How much likelier an event may become: by a factor of at most `e^epsilon`, plus delta.
     pub epsilon: Epsilon,
@@ -188,9 +186,9 @@ pub struct Guarantee {
     #[serde(with = "delta_or_zero")]
     pub delta: Option<Delta>,
     /// The change of the input that is hidden.
-    pub neighbouring: Neighbouring,
+    neighbouring: Neighbouring,
     /// The unit that is covered once.
-    pub unit: Unit,
+    unit: Unit,
 }
 
 impl Guarantee {
