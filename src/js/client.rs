@@ -1,31 +1,17 @@
 //! The client's functions: read a task, say what it asks, randomize records.
 
+use core::fmt::Display;
+
 use getrandom::SysRng;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-use super::{Coded, coded, failure, thrown};
 use crate::decimal;
 use crate::json::{self, Read, Reader, write_array, write_text};
 use crate::mechanism::{LocalRandomizer, RandomizeError};
 use crate::privacy::tradeoff::Detection;
-use crate::record::RecordError;
 use crate::report::{ReportId, report_bytes};
 use crate::schema::Value;
-use crate::task::{self, TaskError};
-
-coded! {
-    RecordError => "record",
-    TaskError => "task",
-}
-
-impl Coded for RandomizeError {
-    fn code(&self) -> &'static str {
-        match self {
-            Self::Record(error) => error.code(),
-            Self::Entropy(_) => "entropy",
-        }
-    }
-}
+use crate::task;
 
 /// The version of this library.
 #[wasm_bindgen]
@@ -47,7 +33,7 @@ impl Task {
     #[wasm_bindgen(constructor)]
     pub fn new(json: &[u8]) -> Result<Task, JsValue> {
         let json = str::from_utf8(json).map_err(|_| failure("task", &"the text is not UTF-8"))?;
-        Ok(Self { task: task::Task::from_json(json).map_err(thrown)? })
+        Ok(Self { task: task::Task::from_json(json).map_err(|error| failure("task", &error))? })
     }
 
     /// The canonical JSON text; the digest is computed from it.
@@ -94,8 +80,15 @@ impl Task {
     /// `id` of 32 hexadecimal digits in place of null, the report has that one instead of its own.
     pub fn randomize(&self, record: &[u8]) -> Result<Vec<u8>, JsValue> {
         let (id, features) = self.read(record)?;
-        let record = self.task.bound(features).map_err(thrown)?;
-        Ok(self.task.randomize_with_rng(&record, id, &mut SysRng).map_err(thrown)?.to_bytes())
+        let record = self.task.bound(features).map_err(|error| failure("record", &error))?;
+        let report = self.task.randomize_with_rng(&record, id, &mut SysRng).map_err(|error| {
+            let code = match error {
+                RandomizeError::Record(_) => "record",
+                RandomizeError::Entropy(_) => "entropy",
+            };
+            failure(code, &error)
+        })?;
+        Ok(report.to_bytes())
     }
 }
 
@@ -134,4 +127,9 @@ impl Task {
 /// A text, or null.
 fn read_text(reader: &mut Reader<'_>) -> Read<Option<String>> {
     if reader.at_text() { reader.text().map(Some) } else { reader.skip().map(|()| None) }
+}
+
+/// The JavaScript exception.
+fn failure(code: &str, message: &dyn Display) -> JsValue {
+    JsValue::from_str(&format!("{code}: {message}"))
 }

@@ -20,39 +20,9 @@
 
 mod client;
 
-use core::fmt::Display;
-
-use wasm_bindgen::JsValue;
-
 pub use client::{Task, version};
 
 /// Small, rather than fast at sizes that a client never meets.
 #[cfg(feature = "client")]
 #[global_allocator]
 static ALLOCATOR: rlsf::SmallGlobalTlsf = rlsf::SmallGlobalTlsf::new();
-
-/// An error of one stage. (The crate's own sum of all errors would bring all of their messages along.)
-trait Coded: Display {
-    fn code(&self) -> &'static str;
-}
-
-/// The code of each error.
-macro_rules! coded {
-    ($($error:ty => $code:literal),* $(,)?) => {
-        $(impl $crate::js::Coded for $error {
-            fn code(&self) -> &'static str {
-                $code
-            }
-        })*
-    };
-}
-use coded;
-
-/// The JavaScript exception for an error of the crate.
-fn thrown(error: impl Coded) -> JsValue {
-    failure(error.code(), &error)
-}
-
-fn failure(code: &str, message: &dyn Display) -> JsValue {
-    JsValue::from_str(&format!("{code}: {message}"))
-}
