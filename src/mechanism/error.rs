@@ -1,7 +1,5 @@
 //! Errors of mechanisms: parameters, records and payloads that are refused.
 
-use core::fmt;
-
 use crate::decimal::{Decimal, Scientific};
 use crate::privacy::PrivacyError;
 use crate::record::RecordError;
@@ -41,7 +39,7 @@ pub enum MechanismError {
     /// Delta is too small for the error of the sampler, summed over all entries.
     #[error(
         "delta {} is below twice the sampler's own error {} at this dimension: {}",
-        Decimal(*delta), Scientific(*error, 1), SamplerRemedy { least_delta: 2.0 * error, most_epsilon: *most_epsilon }
+        Decimal(*delta), Scientific(*error, 1), sampler_remedy(2.0 * error, *most_epsilon)
     )]
     DeltaBelowSampler {
         /// The delta asked for.
@@ -123,25 +121,14 @@ pub enum MechanismError {
 }
 
 /// What makes a delta exceed the sampler's error, which grows with epsilon.
-struct SamplerRemedy {
-    least_delta: f64,
-    most_epsilon: f64,
-}
-
-impl fmt::Display for SamplerRemedy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { least_delta, most_epsilon } = *self;
-        let (raise, lower) = (least_delta < 1.0, most_epsilon > 0.0);
-        if raise {
-            write!(f, "raise delta to at least {}", Decimal(least_delta))?;
-        }
-        match (raise, lower) {
-            (true, false) => Ok(()),
-            (false, false) => f.write_str("lower epsilon and raise delta"),
-            (_, true) => {
-                write!(f, "{}lower epsilon to at most {}", if raise { ", or " } else { "" }, Decimal(most_epsilon))
-            }
-        }
+fn sampler_remedy(least_delta: f64, most_epsilon: f64) -> String {
+    let raise = format!("raise delta to at least {}", Decimal(least_delta));
+    let lower = format!("lower epsilon to at most {}", Decimal(most_epsilon));
+    match (least_delta < 1.0, most_epsilon > 0.0) {
+        (true, true) => format!("{raise}, or {lower}"),
+        (true, false) => raise,
+        (false, true) => lower,
+        (false, false) => "lower epsilon and raise delta".to_owned(),
     }
 }
 
