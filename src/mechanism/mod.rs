@@ -59,18 +59,6 @@ pub enum Mechanism {
     DoubleCap(DoubleCap),
 }
 
-impl From<DoubleCap> for Mechanism {
-    fn from(mechanism: DoubleCap) -> Self {
-        Self::DoubleCap(mechanism)
-    }
-}
-
-impl From<Gaussian> for Mechanism {
-    fn from(mechanism: Gaussian) -> Self {
-        Self::Gaussian(mechanism)
-    }
-}
-
 /// Keeps the traits of mechanisms to this crate.
 pub(crate) mod sealed {
     pub trait Sealed {}
@@ -80,11 +68,35 @@ pub(crate) mod sealed {
     impl Sealed for super::Mechanism {}
 }
 
-/// Calls the same method on every mechanism of a kind.
+/// A kind of mechanism from each of its own.
+macro_rules! from_mechanisms {
+    ($kind:ident { $($variant:ident($mechanism:ty))+ }) => {$(
+        impl From<$mechanism> for $kind {
+            fn from(mechanism: $mechanism) -> Self {
+                Self::$variant(mechanism.into())
+            }
+        }
+    )+};
+}
+pub(crate) use from_mechanisms;
+
+from_mechanisms!(Mechanism { Gaussian(Gaussian) DoubleCap(DoubleCap) });
+
+/// A trait for a kind of mechanism: each method is that of the mechanism.
 macro_rules! delegate {
-    ($self:ident: $kind:ident { $($variant:ident)+ }, $mechanism:ident => $call:expr) => {
+    ($self:ident: $kind:ident { $($variant:ident)+ } $method:ident $arguments:tt) => {
         match $self {
-            $($kind::$variant($mechanism) => $call,)+
+            $($kind::$variant(mechanism) => mechanism.$method $arguments,)+
+        }
+    };
+    ($trait:ident for $kind:ident $variants:tt {
+        $(fn $method:ident $(<$rng:ident: TryCryptoRng + ?Sized>)? (&self $(, $argument:ident: $type:ty)*)
+            $(-> $result:ty)?;)+
+    }) => {
+        impl $trait for $kind {
+            $(fn $method $(<$rng: TryCryptoRng + ?Sized>)? (&self $(, $argument: $type)*) $(-> $result)? {
+                delegate!(self: $kind $variants $method($($argument),*))
+            })+
         }
     };
 }
@@ -92,108 +104,39 @@ pub(crate) use delegate;
 
 /// What all mechanisms of a kind have.
 macro_rules! randomize_and_sum {
-    ($kind:ident { $($variant:ident)+ }) => {
-        impl LocalRandomizer for $kind {
-            fn guarantee(&self) -> Guarantee {
-                delegate!(self: $kind { $($variant)+ }, mechanism => mechanism.guarantee())
-            }
-
-            fn privacy_loss(&self) -> PrivacyLoss {
-                delegate!(self: $kind { $($variant)+ }, mechanism => mechanism.privacy_loss())
-            }
-
-            fn dimension(&self) -> usize {
-                delegate!(self: $kind { $($variant)+ }, mechanism => mechanism.dimension())
-            }
-
-            fn payload_bytes(&self) -> usize {
-                delegate!(self: $kind { $($variant)+ }, mechanism => mechanism.payload_bytes())
-            }
-
-            fn draws(&self) -> u64 {
-                delegate!(self: $kind { $($variant)+ }, mechanism => mechanism.draws())
-            }
-
+    ($kind:ident $variants:tt) => {
+        delegate!(LocalRandomizer for $kind $variants {
+            fn guarantee(&self) -> Guarantee;
+            fn privacy_loss(&self) -> PrivacyLoss;
+            fn dimension(&self) -> usize;
+            fn payload_bytes(&self) -> usize;
+            fn draws(&self) -> u64;
             fn randomize_with_rng<R: TryCryptoRng + ?Sized>(
-                &self,
-                record: &BoundedRecord,
-                task_key: &[u8; 16],
-                id: ReportId,
-                rng: &mut R,
-            ) -> Result<Vec<u8>, RandomizeError> {
-                delegate!(
-                    self: $kind { $($variant)+ },
-                    mechanism => mechanism.randomize_with_rng(record, task_key, id, rng)
-                )
-            }
-        }
-
-        impl Summable for $kind {
-            fn check(&self, payload: &[u8]) -> Result<(), PayloadError> {
-                delegate!(self: $kind { $($variant)+ }, mechanism => mechanism.check(payload))
-            }
-
-            fn sums_len(&self) -> usize {
-                delegate!(self: $kind { $($variant)+ }, mechanism => mechanism.sums_len())
-            }
-
-            fn largest_entry(&self) -> u32 {
-                delegate!(self: $kind { $($variant)+ }, mechanism => mechanism.largest_entry())
-            }
-
+                &self, record: &BoundedRecord, task_key: &[u8; 16], id: ReportId, rng: &mut R
+            ) -> Result<Vec<u8>, RandomizeError>;
+        });
+        delegate!(Summable for $kind $variants {
+            fn check(&self, payload: &[u8]) -> Result<(), PayloadError>;
+            fn sums_len(&self) -> usize;
+            fn largest_entry(&self) -> u32;
             fn accumulate_with_threads(
-                &self,
-                task_key: &[u8; 16],
-                payloads: &[(ReportId, &[u8])],
-                sums: &mut [i64],
-                threads: NonZeroUsize,
-            ) {
-                delegate!(
-                    self: $kind { $($variant)+ },
-                    mechanism => mechanism.accumulate_with_threads(task_key, payloads, sums, threads)
-                );
-            }
-
-            fn range_check(&self) -> Option<RangeCheck> {
-                delegate!(self: $kind { $($variant)+ }, mechanism => mechanism.range_check())
-            }
-        }
+                &self, task_key: &[u8; 16], payloads: &[(ReportId, &[u8])], sums: &mut [i64], threads: NonZeroUsize
+            );
+            fn range_check(&self) -> Option<RangeCheck>;
+        });
     };
 }
 pub(crate) use randomize_and_sum;
 
 randomize_and_sum!(Mechanism { Gaussian DoubleCap });
 
-impl Moments for Mechanism {
-    fn state_dimension(&self) -> usize {
-        delegate!(self: Mechanism { Gaussian DoubleCap }, mechanism => mechanism.state_dimension())
-    }
-
-    fn debias(&self, sums: &[i64], records: u64) -> DMatrix<f64> {
-        delegate!(self: Mechanism { Gaussian DoubleCap }, mechanism => mechanism.debias(sums, records))
-    }
-
-    fn sums_of_mean(&self, mean: &DMatrix<f64>, records: u64) -> Vec<i64> {
-        delegate!(self: Mechanism { Gaussian DoubleCap }, mechanism => mechanism.sums_of_mean(mean, records))
-    }
-
-    fn perturbation(&self) -> Perturbation {
-        delegate!(self: Mechanism { Gaussian DoubleCap }, mechanism => mechanism.perturbation())
-    }
-
-    fn entry_deviation(&self) -> f64 {
-        delegate!(self: Mechanism { Gaussian DoubleCap }, mechanism => mechanism.entry_deviation())
-    }
-
-    fn deviation_beside(&self, energy: f64) -> f64 {
-        delegate!(self: Mechanism { Gaussian DoubleCap }, mechanism => mechanism.deviation_beside(energy))
-    }
-
-    fn noise_edge(&self, records: u64) -> f64 {
-        delegate!(self: Mechanism { Gaussian DoubleCap }, mechanism => mechanism.noise_edge(records))
-    }
-
-    fn pull(&self) -> Pull {
-        delegate!(self: Mechanism { Gaussian DoubleCap }, mechanism => mechanism.pull())
-    }
-}
+delegate!(Moments for Mechanism { Gaussian DoubleCap } {
+    fn state_dimension(&self) -> usize;
+    fn debias(&self, sums: &[i64], records: u64) -> DMatrix<f64>;
+    fn sums_of_mean(&self, mean: &DMatrix<f64>, records: u64) -> Vec<i64>;
+    fn perturbation(&self) -> Perturbation;
+    fn entry_deviation(&self) -> f64;
+    fn deviation_beside(&self, energy: f64) -> f64;
+    fn noise_edge(&self, records: u64) -> f64;
+    fn pull(&self) -> Pull;
+});

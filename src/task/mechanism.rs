@@ -9,7 +9,7 @@ use crate::lengths::NormCap;
 use crate::mechanism::sealed::Sealed;
 use crate::mechanism::{
     DoubleCap, Gaussian, LocalRandomizer, Mechanism, MechanismError, MechanismSpec, PayloadError, RandomizeError,
-    RangeCheck, Summable, delegate, randomize_and_sum,
+    RangeCheck, Summable, delegate, from_mechanisms, randomize_and_sum,
 };
 use crate::privacy::Guarantee;
 use crate::privacy::composition::PrivacyLoss;
@@ -66,35 +66,9 @@ impl MechanismSpec {
     }
 }
 
-impl From<Mechanism> for TaskMechanism {
-    fn from(mechanism: Mechanism) -> Self {
-        Self::Moments(mechanism)
-    }
-}
-
-impl From<DoubleCap> for TaskMechanism {
-    fn from(mechanism: DoubleCap) -> Self {
-        Self::Moments(mechanism.into())
-    }
-}
-
-impl From<Gaussian> for TaskMechanism {
-    fn from(mechanism: Gaussian) -> Self {
-        Self::Moments(mechanism.into())
-    }
-}
-
-impl From<SignedCap> for TaskMechanism {
-    fn from(mechanism: SignedCap) -> Self {
-        Self::SignedCap(mechanism)
-    }
-}
-
-impl From<NormCap> for TaskMechanism {
-    fn from(mechanism: NormCap) -> Self {
-        Self::NormCap(mechanism)
-    }
-}
+from_mechanisms!(TaskMechanism {
+    Moments(Mechanism) Moments(DoubleCap) Moments(Gaussian) SignedCap(SignedCap) NormCap(NormCap)
+});
 
 impl Sealed for TaskMechanism {}
 
