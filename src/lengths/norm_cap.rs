@@ -89,7 +89,7 @@ impl NormCap {
 
     /// The probability that a report says what is true.
     pub(crate) fn truth(&self) -> f64 {
-        self.weights.of_cap() as f64 / self.weights.total() as f64
+        self.weights.cap_probability()
     }
 
     /// For every index, whether it says what is true of the record: without a branch that depends on it.

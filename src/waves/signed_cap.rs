@@ -105,8 +105,8 @@ impl SignedCap {
     #[must_use]
     pub fn gain(&self) -> f64 {
         *self.gain.get_or_init(|| {
-            let q = self.weights.of_cap() as f64 / self.weights.total() as f64;
-            signed_gain(self.weights.candidates(), self.weights.cap(), q, Some(self.turned()))
+            let (candidates, cap) = (self.weights.candidates(), self.weights.cap());
+            signed_gain(candidates, cap, self.weights.cap_probability(), Some(self.turned()))
         })
     }
 

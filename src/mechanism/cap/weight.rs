@@ -105,6 +105,11 @@ impl<const UNIT: u64> Weights<UNIT> {
         u64::from(self.cap) * self.inside
     }
 
+    /// The probability of an index from the cap.
+    pub(crate) fn cap_probability(&self) -> f64 {
+        self.of_cap() as f64 / self.total() as f64
+    }
+
     /// The weight of all candidates.
     pub(crate) fn total(&self) -> u64 {
         self.total

@@ -86,9 +86,6 @@ struct Law {
 #[derive(Clone, Debug)]
 pub struct DoubleCap {
     dimension: usize,
-    epsilon: Epsilon,
-    candidates: u32,
-    cap: u32,
     weights: Weights,
     /// Computed at its first use: making reports never needs it.
     law: OnceLock<Law>,
@@ -106,7 +103,7 @@ impl DoubleCap {
             return Err(MechanismError::Dimension(dimension));
         }
         let (weights, loss) = parameters(epsilon, candidates, cap)?;
-        Ok(Self { dimension, epsilon, candidates, cap, weights, law: OnceLock::new(), loss })
+        Ok(Self { dimension, weights, law: OnceLock::new(), loss })
     }
 
     /// The J recommended for `epsilon`: the variance is within 5 % of the best for any number of candidates (the
@@ -139,7 +136,7 @@ impl DoubleCap {
         self.law.get_or_init(|| {
             let m = self.state_dimension() as f64;
             let [along, fourth_moment] =
-                gain::moments_along(self.candidates, self.cap, self.cap_probability(), m as usize);
+                gain::moments_along(self.candidates(), self.cap(), self.weights.cap_probability(), m as usize);
             let unit = Sphere::new(self.state_dimension()).second_moment();
             Law { gain: (along - 1.0) * m / (m - 1.0), fourth_moment, unit }
         })
@@ -194,21 +191,16 @@ impl DoubleCap {
         m * m - 2.0 * (m - gain) + 1.5 * norm * gain * gain
     }
 
-    /// The probability of a report from the cap.
-    fn cap_probability(&self) -> f64 {
-        self.weights.of_cap() as f64 / self.weights.total() as f64
-    }
-
     /// The number of candidates, J.
     #[must_use]
     pub fn candidates(&self) -> u32 {
-        self.candidates
+        self.weights.candidates()
     }
 
     /// The number of likelier candidates, L.
     #[must_use]
     pub fn cap(&self) -> u32 {
-        self.cap
+        self.weights.cap()
     }
 }
 
@@ -221,7 +213,7 @@ impl From<&DoubleCap> for Weights {
 
 impl LocalRandomizer for DoubleCap {
     fn guarantee(&self) -> Guarantee {
-        Guarantee::local(self.epsilon, None)
+        Guarantee::local(self.loss.epsilon(), None)
     }
 
     fn privacy_loss(&self) -> PrivacyLoss {
@@ -237,7 +229,7 @@ impl LocalRandomizer for DoubleCap {
     }
 
     fn draws(&self) -> u64 {
-        u64::from(self.candidates) * self.state_dimension() as u64
+        u64::from(self.candidates()) * self.state_dimension() as u64
     }
 
     fn randomize_with_rng<R: TryCryptoRng + ?Sized>(
@@ -249,13 +241,13 @@ impl LocalRandomizer for DoubleCap {
     ) -> Result<Vec<u8>, RandomizeError> {
         record.check_dimension(self.dimension)?;
         let candidates = Candidates::new(task_key, id, self.state_dimension());
-        draw(&candidates.scores(&direction(record), self.candidates), self.weights, rng)
+        draw(&candidates.scores(&direction(record), self.candidates()), self.weights, rng)
     }
 }
 
 impl Summable for DoubleCap {
     fn check(&self, payload: &[u8]) -> Result<(), PayloadError> {
-        check_index(payload, self.candidates)
+        check_index(payload, self.candidates())
     }
 
     fn sums_len(&self) -> usize {

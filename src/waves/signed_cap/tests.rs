@@ -94,7 +94,7 @@ fn mean(mechanism: &SignedCap, u: &[f64], planted_fault: bool, ids: u64) -> [[f6
     across.iter_mut().for_each(|a| *a /= length);
     let directions = [turned(u), turned(&across)];
     let weights = mechanism.weights;
-    let inside = weights.of_cap() as f64 / weights.total() as f64 / f64::from(weights.cap());
+    let inside = weights.cap_probability() / f64::from(weights.cap());
     let outside = (1.0 - inside * f64::from(weights.cap())) / f64::from(weights.candidates() - weights.cap());
     for number in 0..ids {
         let signs = Signs::new(&KEY, id(number), mechanism.turned());
