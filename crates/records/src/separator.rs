@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use csv::{ByteRecord, StringRecord};
-use ldp_pca::internal::schema::{NumberForm, NumberForms, read_number};
+use ldp_pca::internal::schema::{NumberForms, read_number};
 
 /// The separators that are recognised.
 const KNOWN: [u8; 3] = [b',', b';', b'\t'];
@@ -205,15 +205,15 @@ impl Notation {
             return None;
         }
         let (number, forms) = read_number(cell, self.decimal_comma)?;
-        let forms = forms.without(NumberForm::DecimalComma);
-        (!forms.is_empty() && self.forms.has_all(forms)).then_some(number)
+        let forms = forms.without(NumberForms::DECIMAL_COMMA);
+        (!forms.is_empty() && self.forms.has(forms)).then_some(number)
     }
 
     /// The problem of the number in this cell, where it has a form that is not to be read.
     pub(crate) fn unread(self, cell: &str) -> Option<String> {
-        let forms = read_number(cell, self.decimal_comma)?.1.without(NumberForm::DecimalComma);
+        let forms = read_number(cell, self.decimal_comma)?.1.without(NumberForms::DECIMAL_COMMA);
         let option = self.names.number_format;
-        (!self.forms.has_all(forms)).then(|| format!("a number with {forms} ({option} {} reads it)", forms.names()))
+        (!self.forms.has(forms)).then(|| format!("a number with {forms} ({option} {} reads it)", forms.names()))
     }
 
     /// The problem of the number in this cell, which would otherwise be read as another number, or as a text.

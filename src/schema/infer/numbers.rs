@@ -2,75 +2,55 @@
 
 use core::fmt;
 
-/// A way to write numbers that needs more than digits, a sign and a decimal point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum NumberForm {
-    /// `1,234`, `1 234` or `1'234`: groups of three digits.
-    Thousands,
-    /// `12.5%` is 0.125.
-    Percent,
-    /// `$5`, `5 €` or `EUR 5`. The sign is removed, and nothing is converted.
-    Currency,
-    /// `(5)` is -5, as accountants write it.
-    Parentheses,
-    /// `1,5` is 1.5.
-    DecimalComma,
-}
-
-impl NumberForm {
-    /// All of them, with the names that a user gives them and what they are.
-    const ALL: [(Self, &'static str, &'static str); 5] = [
-        (Self::Thousands, "thousands", "thousands separators"),
-        (Self::Percent, "percent", "per cent signs"),
-        (Self::Currency, "currency", "currency signs"),
-        (Self::Parentheses, "parentheses", "parentheses for a minus"),
-        (Self::DecimalComma, "decimal-comma", "decimal commas"),
-    ];
-}
-
-/// A set of [`NumberForm`]s. As text it is what they are.
+/// A set of ways to write numbers that need more than digits, a sign and a decimal point. As text it is what they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NumberForms(u8);
 
 impl NumberForms {
-    /// None of them.
+    /// No form.
     pub const NONE: Self = Self(0);
+    /// `1,234`, `1 234` or `1'234`: groups of three digits.
+    const THOUSANDS: Self = Self(1);
+    /// `12.5%` is 0.125.
+    const PERCENT: Self = Self(1 << 1);
+    /// `$5`, `5 €` or `EUR 5`. The sign is removed, and nothing is converted.
+    const CURRENCY: Self = Self(1 << 2);
+    /// `(5)` is -5, as accountants write it.
+    const PARENTHESES: Self = Self(1 << 3);
+    /// `1,5` is 1.5.
+    pub const DECIMAL_COMMA: Self = Self(1 << 4);
 
-    /// These but for one.
+    /// All forms, with the names that a user gives them and what they are.
+    const ALL: [(Self, &'static str, &'static str); 5] = [
+        (Self::THOUSANDS, "thousands", "thousands separators"),
+        (Self::PERCENT, "percent", "per cent signs"),
+        (Self::CURRENCY, "currency", "currency signs"),
+        (Self::PARENTHESES, "parentheses", "parentheses for a minus"),
+        (Self::DECIMAL_COMMA, "decimal-comma", "decimal commas"),
+    ];
+
+    /// These but for the others.
     #[must_use]
-    pub fn without(self, form: NumberForm) -> Self {
-        Self(self.0 & !Self::NONE.with(form).0)
+    pub fn without(self, others: Self) -> Self {
+        Self(self.0 & !others.0)
     }
 
-    /// These and one more.
+    /// These and the others.
     #[must_use]
-    pub fn with(self, form: NumberForm) -> Self {
-        Self(self.0 | 1 << form as u8)
+    pub(super) fn with(self, others: Self) -> Self {
+        Self(self.0 | others.0)
     }
 
-    /// These, and those of `other`.
+    /// Whether all of the others are among these.
     #[must_use]
-    pub(super) fn and(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// Whether the form is one of these.
-    #[must_use]
-    pub fn has(self, form: NumberForm) -> bool {
-        self.has_all(Self::default().with(form))
-    }
-
-    /// Whether these are all there.
-    #[must_use]
-    pub fn has_all(self, other: Self) -> bool {
-        self.0 & other.0 == other.0
+    pub fn has(self, others: Self) -> bool {
+        self.0 & others.0 == others.0
     }
 
     /// Whether there is none.
     #[must_use]
     pub fn is_empty(self) -> bool {
-        self == Self::default()
+        self == Self::NONE
     }
 
     /// Reads names of forms with commas between. A decimal comma is none of them: it belongs to a whole file.
@@ -78,7 +58,7 @@ impl NumberForms {
     /// # Errors
     /// The names that there are.
     pub fn parse(names: &str) -> Result<Self, String> {
-        let known = || NumberForm::ALL.into_iter().filter(|(form, ..)| *form != NumberForm::DecimalComma);
+        let known = || Self::ALL.into_iter().filter(|(form, ..)| *form != Self::DECIMAL_COMMA);
         names.split(',').try_fold(Self::default(), |forms, given| {
             let found = known().find(|(_, name, _)| *name == given.trim()).map(|(form, ..)| forms.with(form));
             let names = || known().map(|(_, name, _)| name).collect::<Vec<_>>().join(", ");
@@ -89,7 +69,7 @@ impl NumberForms {
     /// The names that [`parse`](Self::parse) reads.
     #[must_use]
     pub fn names(self) -> String {
-        let forms = NumberForm::ALL.into_iter().filter(|(form, ..)| self.has(*form));
+        let forms = Self::ALL.into_iter().filter(|(form, ..)| self.has(*form));
         forms.map(|(_, name, _)| name).collect::<Vec<_>>().join(",")
     }
 }
@@ -97,7 +77,7 @@ impl NumberForms {
 impl fmt::Display for NumberForms {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let said: Vec<&str> =
-            NumberForm::ALL.into_iter().filter(|(form, ..)| self.has(*form)).map(|(.., said)| said).collect();
+            Self::ALL.into_iter().filter(|(form, ..)| self.has(*form)).map(|(.., said)| said).collect();
         f.write_str(&said.join(" and "))
     }
 }
@@ -108,19 +88,19 @@ impl fmt::Display for NumberForms {
 pub fn read_number(text: &str, decimal_comma: bool) -> Option<(f64, NumberForms)> {
     let mut forms = NumberForms::default();
     if decimal_comma && text.contains(',') {
-        forms = forms.with(NumberForm::DecimalComma);
+        forms = forms.with(NumberForms::DECIMAL_COMMA);
     }
     let (mut rest, mut minus, mut signed) = (text.trim(), false, false);
     loop {
         let form = if let Some(inside) = enclosed(rest).filter(|_| !signed) {
             (rest, minus, signed) = (inside, true, true);
-            NumberForm::Parentheses
+            NumberForms::PARENTHESES
         } else if let Some(amount) = without_currency(rest) {
             rest = amount;
-            NumberForm::Currency
+            NumberForms::CURRENCY
         } else if let Some(percentage) = rest.strip_suffix('%') {
             rest = percentage.trim_end();
-            NumberForm::Percent
+            NumberForms::PERCENT
         } else if let Some(sign) = rest.chars().next().filter(|sign| !signed && ['-', '+'].contains(sign)) {
             (rest, minus, signed) = (&rest[1..], sign == '-', true);
             continue;
@@ -138,7 +118,7 @@ pub fn read_number(text: &str, decimal_comma: bool) -> Option<(f64, NumberForms)
     let mut digits = match separator {
         None => rest.replacen(point, ".", 1),
         Some(separator) => {
-            forms = forms.with(NumberForm::Thousands);
+            forms = forms.with(NumberForms::THOUSANDS);
             let other = if decimal_comma { '.' } else { ',' };
             let separates =
                 separator == other || [' ', '\u{a0}', '\u{202f}', '\u{2009}', '\'', '’'].contains(&separator);
@@ -157,7 +137,7 @@ pub fn read_number(text: &str, decimal_comma: bool) -> Option<(f64, NumberForms)
     if !digits.starts_with(|first: char| first.is_ascii_digit() || first == '.') {
         return None;
     }
-    let percent = forms.has(NumberForm::Percent);
+    let percent = forms.has(NumberForms::PERCENT);
     let exponent = digits.contains(['e', 'E']);
     if percent && !exponent {
         // Rounded once.
@@ -262,7 +242,7 @@ mod tests {
             (forms.names().as_str(), forms.to_string().as_str()),
             ("thousands,percent", "thousands separators and per cent signs")
         );
-        assert!(forms.has(NumberForm::Percent) && !forms.has(NumberForm::Currency) && !forms.is_empty());
+        assert!(forms.has(NumberForms::PERCENT) && !forms.has(NumberForms::CURRENCY) && !forms.is_empty());
         for bad in ["", "percent,", "dollars", "decimal-comma"] {
             assert!(
                 NumberForms::parse(bad).unwrap_err().contains("thousands, percent, currency, parentheses"),

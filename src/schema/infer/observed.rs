@@ -126,7 +126,7 @@ impl Observed {
             match looks {
                 Looks::Number(forms) => {
                     self.formatted += 1;
-                    self.forms = self.forms.and(forms);
+                    self.forms = self.forms.with(forms);
                 }
                 Looks::Date => self.dates += 1,
                 Looks::Identifier => self.identifiers += 1,
