@@ -17,7 +17,7 @@ use arrow_array::{AnyDictionaryArray, Array, ArrayRef, LargeStringArray, RecordB
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, TimeUnit};
 use ldp_pca::error::Error;
-use ldp_pca::internal::schema::{Cell, Fit};
+use ldp_pca::internal::schema::Fit;
 use ldp_pca::schema::{Column, ColumnKind, Schema, SchemaError as Problem, Value};
 use ldp_pca::task::Task;
 use num_traits::AsPrimitive;
@@ -202,7 +202,7 @@ impl Tables {
         }
         for row in 0..self.rows {
             let (place, columns) = self.at(row);
-            fit.add(row as u64, columns.iter().map(|cells| cells.cell(place)), None);
+            fit.add(row as u64, columns.iter().map(|cells| cells.read(place)), None);
             if fit.refusal().is_some() {
                 return;
             }
@@ -287,13 +287,13 @@ impl Cells {
         Self::Unread(array.logical_nulls(), problem)
     }
 
-    /// What becomes of a value.
-    fn cell(&self, row: usize) -> Cell {
+    /// The value, or why it cannot be read.
+    fn read(&self, row: usize) -> Result<Value<'_>, &str> {
         match self {
             Self::Unread(nulls, problem) if nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row)) => {
-                Cell::Unread(problem.clone())
+                Err(problem.as_str())
             }
-            _ => became(self.value(row)),
+            _ => Ok(self.value(row)),
         }
     }
 
@@ -561,22 +561,10 @@ fn encode_record(record: &Bound<'_, PyAny>, schema: &Schema, row: u64, fit: &mut
         Err(problem) => Ok(Err(problem)),
     });
     let read: Vec<Result<Given, String>> = read.collect::<PyResult<_>>()?;
-    let cells = read.iter().map(|given| match given {
-        Ok(given) => became(given.value()),
-        Err(problem) => Cell::Unread(problem.clone()),
-    });
-    fit.add(row, cells, uneven.as_deref());
+    let values = read.iter().map(|given| given.as_ref().map(Given::value).map_err(String::as_str));
+    fit.add(row, values, uneven.as_deref());
     let values: Vec<_> = read.iter().map(|given| given.as_ref().map_or(Value::Missing, Given::value)).collect();
     Ok(schema.encode_values(&values))
-}
-
-/// What becomes of a value that its column can read.
-fn became(value: Value<'_>) -> Cell {
-    match value {
-        Value::Missing => Cell::Missing,
-        Value::Number(number) if !number.is_finite() => Cell::Missing,
-        _ => Cell::Read,
-    }
 }
 
 /// The problem of records with another number of values than there are columns.

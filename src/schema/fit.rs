@@ -4,23 +4,12 @@
 
 use serde::Serialize;
 
-use super::{ColumnKind, Schema};
+use super::{ColumnKind, Schema, Value};
 
 /// The most rows of which it is looked whether any value of a column can be read, and the most features in them: until
 /// then a reader may hold them back.
 const ROWS: u64 = 10_000;
 const FEATURES: u64 = 1 << 23;
-
-/// What became of the value of one column.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cell {
-    /// It was read.
-    Read,
-    /// There is none.
-    Missing,
-    /// It could not be read, for this reason, and counts as missing.
-    Unread(String),
-}
 
 /// What was read of some rows, and what was not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,19 +69,30 @@ impl Fit {
         Self { part, most_rows, rows: 0, missing: 0, columns: columns.collect(), uneven: Unread::default() }
     }
 
-    /// Adds a row: what became of the value of each column, and the problem where it has too few values or too many.
-    pub fn add(&mut self, row: u64, cells: impl IntoIterator<Item = Cell>, uneven: Option<&str>) {
+    /// Adds a row: of each column the value, or why it cannot be read and counts as missing; and the problem where
+    /// there are too few values or too many.
+    pub fn add<'a>(
+        &mut self,
+        row: u64,
+        values: impl IntoIterator<Item = Result<Value<'a>, &'a str>>,
+        uneven: Option<&str>,
+    ) {
         self.rows += 1;
         if let Some(problem) = uneven {
             self.uneven.add(row, problem);
         }
-        for (column, cell) in self.columns.iter_mut().zip(cells).filter(|(column, _)| !column.ignored) {
-            match &cell {
-                Cell::Read => column.read += 1,
-                Cell::Missing => {}
-                Cell::Unread(problem) => column.unread.add(row, problem),
-            }
-            self.missing += u64::from(cell != Cell::Read);
+        for (column, value) in self.columns.iter_mut().zip(values).filter(|(column, _)| !column.ignored) {
+            let read = match value {
+                Ok(Value::Missing) => false,
+                Ok(Value::Number(number)) => number.is_finite(),
+                Ok(Value::Text(_)) => true,
+                Err(problem) => {
+                    column.unread.add(row, problem);
+                    false
+                }
+            };
+            column.read += u64::from(read);
+            self.missing += u64::from(!read);
         }
     }
 
@@ -192,17 +192,17 @@ mod tests {
         .unwrap()
     }
 
-    fn unread() -> Cell {
-        Cell::Unread("column 'x' holds a text".to_owned())
-    }
+    const READ: Result<Value<'static>, &str> = Ok(Value::Number(1.0));
+    const MISSING: Result<Value<'static>, &str> = Ok(Value::Missing);
+    const UNREAD: Result<Value<'static>, &str> = Err("column 'x' holds a text");
 
     #[test]
     fn values_are_counted_by_what_became_of_them() {
         let mut fit = Fit::new(&schema(), "line");
-        fit.add(2, [Cell::Read, Cell::Missing, Cell::Missing], None);
+        fit.add(2, [READ, MISSING, MISSING], None);
         assert!(fit.told().is_empty() && !fit.is_settled());
-        fit.add(3, [unread(), Cell::Read, unread()], None);
-        fit.add(5, [unread(), Cell::Read, Cell::Read], Some("found 4 fields"));
+        fit.add(3, [UNREAD, READ, UNREAD], None);
+        fit.add(5, [UNREAD, READ, READ], Some("found 4 fields"));
         assert_eq!((fit.rows(), fit.missing(), fit.is_settled(), fit.refusal()), (3, 3, true, None));
         assert_eq!(
             fit.told(),
@@ -220,21 +220,21 @@ mod tests {
     #[test]
     fn a_file_of_several_rows_is_refused_where_nothing_of_a_column_can_be_read() {
         let mut fit = Fit::new(&schema(), "row");
-        fit.add(1, [unread(), Cell::Missing, Cell::Missing], Some("found 2 fields"));
+        fit.add(1, [UNREAD, MISSING, MISSING], Some("found 2 fields"));
         assert_eq!(fit.refusal(), None);
-        fit.add(2, [Cell::Missing, Cell::Missing, Cell::Missing], None);
+        fit.add(2, [MISSING, MISSING, MISSING], None);
         assert_eq!(fit.refusal(), Some((1, "column 'x' holds a text; no value of the column can be read".to_owned())));
         assert_eq!(fit.first_unread(), Some((1, "found 2 fields")));
-        fit.add(3, [Cell::Read, unread(), Cell::Missing], None);
+        fit.add(3, [READ, UNREAD, MISSING], None);
         assert_eq!(fit.refusal().unwrap().0, 3, "the other column");
-        fit.add(4, [Cell::Missing, Cell::Read, unread()], None);
+        fit.add(4, [MISSING, READ, UNREAD], None);
         assert_eq!(fit.refusal(), None, "ignored columns do not count");
         let mut empty = Fit::new(&schema(), "row");
         let mut uneven = Fit::new(&schema(), "row");
         for row in 0..ROWS {
             assert!(!empty.is_settled() && !uneven.is_settled(), "{row}");
-            empty.add(row, [Cell::Missing, Cell::Missing, Cell::Missing], None);
-            uneven.add(row, [Cell::Read, Cell::Read, Cell::Missing], Some("found 2 fields"));
+            empty.add(row, [MISSING, MISSING, MISSING], None);
+            uneven.add(row, [READ, READ, MISSING], Some("found 2 fields"));
         }
         assert_eq!((empty.is_settled(), empty.refusal()), (true, None), "nobody answered");
         let mut wide = Fit::new(&Schema::numeric(1 << 15).unwrap(), "row");

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ldp_pca::internal::schema::{Cell, Fit, read_fields};
+use ldp_pca::internal::schema::{Fit, read_fields};
 use ldp_pca::schema::infer::{Inference, InferenceOptions, Inferred};
 use ldp_pca::schema::{Column, ColumnKind, Schema, SchemaError, Value};
 
@@ -114,16 +114,13 @@ impl Layout {
                 }
             });
         let read: Vec<Result<Value<'_>, String>> = read.collect();
-        let cells = read.iter().enumerate().map(|(place, value)| match (self.unreadable(place), value) {
-            (Some(problem), _) => Cell::Unread(problem.clone()),
-            (None, Ok(Value::Missing)) => Cell::Missing,
-            (None, Ok(Value::Number(number))) if !number.is_finite() => Cell::Missing,
-            (None, Ok(_)) => Cell::Read,
-            (None, Err(problem)) => Cell::Unread(problem.clone()),
+        let values = read.iter().enumerate().map(|(place, value)| match self.unreadable(place) {
+            Some(problem) => Err(problem.as_str()),
+            None => value.as_ref().copied().map_err(String::as_str),
         });
         // What is not text is told of its column.
         let cut = problem.clone().filter(|_| !fields.iter().any(|field| field.contains('\u{fffd}')));
-        fit.add(*line, cells, uneven.or(cut).as_deref());
+        fit.add(*line, values, uneven.or(cut).as_deref());
         schema.encode_values(&read.iter().map(|value| *value.as_ref().unwrap_or(&Value::Missing)).collect::<Vec<_>>())
     }
 
@@ -134,12 +131,11 @@ impl Layout {
         let found = numbers.len();
         let uneven = (found != expected).then(|| SchemaError::FieldCount { expected, found }.to_string());
         let numbers = self.in_order(numbers);
-        let cells = (0..schema.columns().len()).map(|place| match (self.unreadable(place), numbers.get(place)) {
-            (Some(problem), _) => Cell::Unread(problem.clone()),
-            (None, Some(number)) if number.is_finite() => Cell::Read,
-            (None, _) => Cell::Missing,
+        let values = (0..schema.columns().len()).map(|place| match self.unreadable(place) {
+            Some(problem) => Err(problem.as_str()),
+            None => Ok(Value::from(numbers.get(place).copied())),
         });
-        fit.add(line, cells, uneven.as_deref());
+        fit.add(line, values, uneven.as_deref());
         schema.encode_numbers(&numbers)
     }
 }
