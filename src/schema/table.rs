@@ -16,23 +16,14 @@ impl Schema {
     /// # Errors
     /// [`SchemaError`] for a header with an unknown, repeated or missing name (ignored columns may be missing).
     pub fn match_header(&self, header: &[&str]) -> Result<Vec<Option<usize>>, SchemaError> {
+        let problems = self.check_named(header.iter().map(|name| (*name, Value::Missing)));
+        if let Some(problem) = problems.into_iter().next() {
+            return Err(problem);
+        }
         let mut positions = vec![None; self.columns.len()];
-        let mut unknown = 0;
         for (position, name) in header.iter().enumerate() {
-            match self.position(name) {
-                None => unknown += 1,
-                Some(index) if positions[index].replace(position).is_some() => {
-                    return Err(SchemaError::RepeatedColumn((*name).to_owned()));
-                }
-                Some(_) => {}
-            }
-        }
-        if unknown > 0 {
-            return Err(SchemaError::UnknownColumns { count: unknown, known: self.listing() });
-        }
-        for (column, position) in self.columns.iter().zip(&positions) {
-            if position.is_none() && column.kind != ColumnKind::Ignored {
-                return Err(SchemaError::MissingColumn(column.name.clone()));
+            if let Some(index) = self.position(name) {
+                positions[index] = Some(position);
             }
         }
         Ok(positions)
