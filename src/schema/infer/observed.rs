@@ -8,7 +8,7 @@ use super::numbers::NumberForms;
 use super::{InferenceOptions, Oddity, Scaling, Warning};
 
 /// The facts about one column so far.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Observed {
     name: String,
     asked: Asked,
@@ -35,8 +35,9 @@ pub(super) struct Observed {
 }
 
 /// What the options say of a column.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 enum Asked {
+    #[default]
     Nothing,
     Ignore,
     Categorical,
@@ -65,21 +66,9 @@ impl Observed {
             numeric: asked == Asked::Nothing,
             most: if asked == Asked::Nothing { options.max_values } else { MAX_DIMENSION },
             asked,
-            missing: 0,
-            numbers: 0,
-            compact_dates: 0,
-            formatted: 0,
-            dates: 0,
-            identifiers: 0,
-            texts: 0,
-            forms: NumberForms::default(),
             minimum: f64::INFINITY,
             maximum: f64::NEG_INFINITY,
-            mean: 0.0,
-            squares: 0.0,
-            magnitudes: Magnitudes::default(),
-            kept: Kept::default(),
-            values: BTreeSet::new(),
+            ..Self::default()
         }
     }
 
