@@ -73,22 +73,9 @@ fn is_date(text: &str) -> bool {
 }
 
 fn is_month(word: &str) -> bool {
-    const MONTHS: [&str; 12] = [
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-    ];
+    const MONTHS: &str = "january february march april may june july august september october november december";
     let word = word.to_ascii_lowercase();
-    word.len() >= 3 && MONTHS.iter().any(|month| month.starts_with(&word))
+    word.len() >= 3 && MONTHS.split(' ').any(|month| month.starts_with(&word))
 }
 
 /// Whether this is a time of day, with a zone or without.
@@ -108,29 +95,10 @@ pub(super) fn is_compact_date(number: f64) -> bool {
 
 /// Whether a column of this name is likely to identify people.
 pub(super) fn names_identifiers(name: &str) -> bool {
-    const LAST: [&str; 5] = ["id", "uuid", "guid", "name", "key"];
-    const ANYWHERE: [&str; 20] = [
-        "ssn",
-        "email",
-        "mail",
-        "phone",
-        "telephone",
-        "tel",
-        "mobile",
-        "surname",
-        "firstname",
-        "lastname",
-        "fullname",
-        "username",
-        "login",
-        "passport",
-        "iban",
-        "address",
-        "ip",
-        "userid",
-        "customerid",
-        "patientid",
-    ];
+    const LAST: &str = "id uuid guid name key";
+    const ANYWHERE: &str = "ssn email mail phone telephone tel mobile surname firstname lastname fullname username \
+                            login passport iban address ip userid customerid patientid";
+    let is_in = |list: &str, word: &str| list.split(' ').any(|listed| listed == word);
     let mut words = String::new();
     let mut small = false;
     for letter in name.chars() {
@@ -142,7 +110,7 @@ pub(super) fn names_identifiers(name: &str) -> bool {
     }
     let words: Vec<&str> =
         words.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-    words.last().is_some_and(|last| LAST.contains(last)) || words.iter().any(|word| ANYWHERE.contains(word))
+    words.last().is_some_and(|last| is_in(LAST, last)) || words.iter().any(|word| is_in(ANYWHERE, word))
 }
 
 /// Whether the numbers of a row are consecutive whole numbers, as in a header of years or positions: two years at
