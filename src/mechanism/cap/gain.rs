@@ -199,29 +199,24 @@ impl BinomialTail {
             let k = f64::from(count);
             (log_ways + k * p.ln() + (n - k) * (-p).ln_1p()).exp()
         };
-        if f64::from(most) < n * p {
-            let (mut count, mut current, mut total) = (most, term(most, log_ways[0]), 0.0);
-            while current > 1e-18 * total || total == 0.0 {
-                total += current;
-                if count == 0 || current == 0.0 {
-                    break;
-                }
+        let is_lower = f64::from(most) < n * p;
+        let (mut count, last, log_ways) =
+            if is_lower { (most, 0, log_ways[0]) } else { (most + 1, trials, log_ways[1]) };
+        let (mut current, mut total) = (term(count, log_ways), 0.0);
+        while current > 1e-18 * total || total == 0.0 {
+            total += current;
+            if count == last || current == 0.0 {
+                break;
+            }
+            if is_lower {
                 current *= f64::from(count) / f64::from(trials - count + 1) / odds;
                 count -= 1;
-            }
-            total
-        } else {
-            let (mut count, mut current, mut total) = (most + 1, term(most + 1, log_ways[1]), 0.0);
-            while current > 1e-18 * total || total == 0.0 {
-                total += current;
-                if count == trials || current == 0.0 {
-                    break;
-                }
+            } else {
                 current *= f64::from(trials - count) / f64::from(count + 1) * odds;
                 count += 1;
             }
-            1.0 - total
         }
+        if is_lower { total } else { 1.0 - total }
     }
 }
 
