@@ -135,15 +135,21 @@ pub(super) fn refined(mut high: f64, least: f64, steps: u32, enough: impl Fn(f64
         high = low;
         low *= 0.5;
     }
+    bisect(low, high, steps, enough)
+}
+
+/// A number at which `enough` holds, as it does at `inside`, next to one between it and `outside` at which it does not:
+/// by so many halvings.
+pub(super) fn bisect(mut outside: f64, mut inside: f64, steps: u32, enough: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..steps {
-        let middle = 0.5 * (low + high);
+        let middle = 0.5 * (outside + inside);
         if enough(middle) {
-            high = middle;
+            inside = middle;
         } else {
-            low = middle;
+            outside = middle;
         }
     }
-    high
+    inside
 }
 
 /// The formula above in `ratio` = sigma / sensitivity, rounded up, at most 1.

@@ -55,6 +55,7 @@ use core::fmt;
 
 use serde::Serialize;
 
+use super::calibration::bisect;
 use super::composition::PrivacyLoss;
 
 /// The share of false accusations at which powers are published: 1 %.
@@ -124,16 +125,8 @@ fn normal_below(z: f64) -> f64 {
 /// which the law cannot be distinguished from 1.
 fn normal_quantile(probability: f64) -> f64 {
     // Beyond 38 deviations a double cannot distinguish the law from 0 or 1.
-    let (mut low, mut high) = (-38.0, if probability < 1.0 { 38.0 } else { f64::INFINITY });
-    for _ in 0..60 {
-        let middle = 0.5 * (low + high);
-        if normal_below(middle) * (1.0 - ERROR) < probability {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    high
+    let high = if probability < 1.0 { 38.0 } else { f64::INFINITY };
+    bisect(-38.0, high, 60, |z| normal_below(z) * (1.0 - ERROR) >= probability)
 }
 
 #[cfg(test)]

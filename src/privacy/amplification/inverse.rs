@@ -1,6 +1,7 @@
 //! From the guarantee that a batch shall have to that of each report.
 
 use super::{Blanket, LARGEST_LOCAL, batch_delta, check_reports, closed_form_epsilon, gaussian_points, slack};
+use crate::privacy::calibration::bisect;
 use crate::privacy::composition::{Composition, PrivacyLoss};
 use crate::privacy::{Delta, Epsilon, PrivacyError};
 
@@ -44,22 +45,14 @@ pub fn keeps(loss: PrivacyLoss, reports: u64, central: Epsilon, delta: Delta) ->
 /// # Errors
 /// [`PrivacyError::Reports`] when there are none.
 pub fn local_epsilon(target: Epsilon, delta: Delta, reports: u64) -> Result<Epsilon, PrivacyError> {
-    let enough = |local: f64| -> Result<bool, PrivacyError> {
-        Ok(batch_delta(Blanket::from(Epsilon::new(local)?), reports, target)? <= delta.value())
-    };
-    let mut low = target.value();
     check_reports(reports)?;
-    if low >= LARGEST_LOCAL {
+    if target.value() >= LARGEST_LOCAL {
         return Ok(target);
     }
-    let mut high = LARGEST_LOCAL;
-    for _ in 0..50 {
-        let middle = 0.5 * (low + high);
-        if enough(middle)? {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
+    let enough = |local: f64| {
+        let found = Epsilon::new(local).and_then(|local| batch_delta(Blanket::from(local), reports, target));
+        found.is_ok_and(|found| found <= delta.value())
+    };
+    let low = bisect(LARGEST_LOCAL, target.value(), 50, enough);
     Epsilon::new(low)
 }
