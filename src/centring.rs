@@ -60,7 +60,7 @@
 use nalgebra::DMatrix;
 use serde::Serialize;
 
-use crate::decimal::{self, Decimal};
+use crate::decimal::{Decimal, Json};
 use crate::json::{Read, Reader};
 use crate::record::BoundedRecord;
 
@@ -210,9 +210,7 @@ impl Centring {
     }
 
     pub(crate) fn write(self, out: &mut String) {
-        out.push_str("{\"weight\":");
-        decimal::write(self.weight, out);
-        out.push('}');
+        out.push_str(&format!(r#"{{"weight":{}}}"#, Json(self.weight)));
     }
 }
 

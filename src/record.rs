@@ -4,7 +4,7 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::decimal::{self, Decimal};
+use crate::decimal::{Decimal, Json};
 use crate::json::{Read, Reader};
 use crate::privacy::checked_number;
 
@@ -71,12 +71,8 @@ impl Bounding {
 
     pub(crate) fn write(self, out: &mut String) {
         match self {
-            Self::UnitNorm => out.push_str("{\"type\":\"unit-norm\"}"),
-            Self::Clip { radius } => {
-                out.push_str("{\"type\":\"clip\",\"radius\":");
-                decimal::write(radius.0, out);
-                out.push('}');
-            }
+            Self::UnitNorm => out.push_str(r#"{"type":"unit-norm"}"#),
+            Self::Clip { radius } => out.push_str(&format!(r#"{{"type":"clip","radius":{}}}"#, Json(radius.0))),
         }
     }
 }

@@ -22,6 +22,11 @@ pub(crate) struct Decimal(pub f64);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scientific(pub f64, pub usize);
 
+/// A finite number as JSON, in the shortest digits that read back as it and never as a whole number: `180.0`, `0.25`,
+/// `1e-6`, `1.5e+300`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Json(pub f64);
+
 /// Decimal digits and the place of the point: `0.d1d2d3… × 10^point`.
 struct Digits {
     digits: Vec<u8>,
@@ -75,23 +80,24 @@ impl fmt::Display for Scientific {
     }
 }
 
-/// Writes a finite number as JSON, in the shortest digits that read back as it and never as a whole number: `180.0`,
-/// `0.25`, `1e-6`, `1.5e+300`.
-pub(crate) fn write(value: f64, out: &mut String) {
-    out.push_str(sign(value));
-    let digits = Digits::of(value);
-    if (-4..=16).contains(&digits.point) {
-        digits.write_plain(out);
-        if digits.point >= digits.count() {
-            out.push_str(".0");
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = sign(self.0).to_owned();
+        let digits = Digits::of(self.0);
+        if (-4..=16).contains(&digits.point) {
+            digits.write_plain(&mut text);
+            if digits.point >= digits.count() {
+                text.push_str(".0");
+            }
+        } else {
+            put(&mut text, &digits.digits[..1]);
+            if digits.count() > 1 {
+                text.push('.');
+                put(&mut text, &digits.digits[1..]);
+            }
+            text.push_str(&format!("e{:+}", digits.point - 1));
         }
-    } else {
-        put(out, &digits.digits[..1]);
-        if digits.count() > 1 {
-            out.push('.');
-            put(out, &digits.digits[1..]);
-        }
-        out.push_str(&format!("e{:+}", digits.point - 1));
+        f.write_str(&text)
     }
 }
 
@@ -345,9 +351,7 @@ mod tests {
     use rand::{Rng, RngExt, SeedableRng};
 
     fn written(value: f64) -> String {
-        let mut text = String::new();
-        write(value, &mut text);
-        text
+        Json(value).to_string()
     }
 
     /// Powers, halves, neighbours and ends of the range, all exact ties among the shortest, and random bits.

@@ -5,7 +5,7 @@ use core::fmt::Display;
 use getrandom::SysRng;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-use crate::decimal;
+use crate::decimal::Json;
 use crate::json::{self, Read, Reader, write_array, write_text};
 use crate::mechanism::{LocalRandomizer, RandomizeError};
 use crate::privacy::tradeoff::Detection;
@@ -54,18 +54,11 @@ impl Task {
         }
         text.push_str(&format!("\"dimension\":{},\"featureNames\":", task.dimension()));
         write_array(&task.schema().feature_names(), &mut text, |name, out| write_text(name, out));
-        text.push_str(&format!(
-            ",\"reportBytes\":{},\"draws\":{},\"guarantee\":",
-            report_bytes(task),
-            task.mechanism().draws()
-        ));
-        text.push_str(&task.guarantee().to_json());
-        text.push_str(",\"detection\":{\"falseAlarms\":");
+        let (bytes, draws, guarantee) = (report_bytes(task), task.mechanism().draws(), task.guarantee().to_json());
+        text.push_str(&format!(r#","reportBytes":{bytes},"draws":{draws},"guarantee":{guarantee}"#));
         let Detection { false_alarms, power } = Detection::of(task.mechanism().privacy_loss());
-        decimal::write(false_alarms, &mut text);
-        text.push_str(",\"power\":");
-        decimal::write(power, &mut text);
-        text.push_str("}}");
+        let (false_alarms, power) = (Json(false_alarms), Json(power));
+        text.push_str(&format!(r#","detection":{{"falseAlarms":{false_alarms},"power":{power}}}}}"#));
         text
     }
 

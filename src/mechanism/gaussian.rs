@@ -74,6 +74,16 @@ pub enum Calibration {
     Paper,
 }
 
+impl Calibration {
+    /// Its name in a task.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Analytic => "analytic",
+            Self::Paper => "paper",
+        }
+    }
+}
+
 /// The Gaussian mechanism for one task.
 #[derive(Clone, Debug)]
 pub struct Gaussian {

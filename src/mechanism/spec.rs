@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::cap::MAX_CANDIDATES;
 use super::{Calibration, DoubleCap, Gaussian, Mechanism, MechanismError};
-use crate::decimal;
+use crate::decimal::Json;
 use crate::json::{Read, Reader};
 use crate::privacy::{Delta, Epsilon};
 use crate::record::Bounding;
@@ -170,21 +170,18 @@ impl MechanismSpec {
     pub fn write(self, out: &mut String) {
         match self {
             Self::Gaussian { epsilon, delta, calibration } => {
-                out.push_str("{\"type\":\"gaussian\",\"epsilon\":");
-                decimal::write(epsilon.value(), out);
-                out.push_str(",\"delta\":");
-                decimal::write(delta.value(), out);
-                out.push_str(match calibration {
-                    Calibration::Analytic => ",\"calibration\":\"analytic\"}",
-                    Calibration::Paper => ",\"calibration\":\"paper\"}",
-                });
+                let (epsilon, delta, rule) = (Json(epsilon.value()), Json(delta.value()), calibration.name());
+                out.push_str(&format!(
+                    r#"{{"type":"gaussian","epsilon":{epsilon},"delta":{delta},"calibration":"{rule}"}}"#
+                ));
             }
             Self::DoubleCap { epsilon, candidates, cap }
             | Self::SignedCap { epsilon, candidates, cap }
             | Self::NormCap { epsilon, candidates, cap } => {
-                out.push_str(&format!("{{\"type\":\"{}\",\"epsilon\":", self.name()));
-                decimal::write(epsilon.value(), out);
-                out.push_str(&format!(",\"candidates\":{candidates},\"cap\":{cap}}}"));
+                let (name, epsilon) = (self.name(), Json(epsilon.value()));
+                out.push_str(&format!(
+                    r#"{{"type":"{name}","epsilon":{epsilon},"candidates":{candidates},"cap":{cap}}}"#
+                ));
             }
         }
     }
@@ -198,11 +195,7 @@ impl fmt::Display for MechanismSpec {
             Self::SignedCap { candidates, cap, .. } => write!(f, "signed-cap, {cap} of {candidates} candidates"),
             Self::NormCap { cap, .. } => write!(f, "norm-cap, {cap} lengths"),
             Self::Gaussian { calibration, delta, .. } => {
-                let calibration = match calibration {
-                    Calibration::Analytic => "analytic",
-                    Calibration::Paper => "paper",
-                };
-                write!(f, "gaussian, {calibration} calibration, delta {delta}")
+                write!(f, "gaussian, {} calibration, delta {delta}", calibration.name())
             }
         }
     }

@@ -15,7 +15,7 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::decimal::{self, Decimal};
+use crate::decimal::{self, Decimal, Json};
 
 /// A privacy loss bound epsilon: finite and greater than zero.
 ///
@@ -207,16 +207,8 @@ impl Guarantee {
     /// The JSON form.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let mut text = String::from("{\"epsilon\":");
-        decimal::write(self.epsilon.value(), &mut text);
-        text.push_str(",\"delta\":");
-        decimal::write(self.delta_value(), &mut text);
-        text.push_str(match (self.neighbouring, self.unit) {
-            (Neighbouring::AnyTwoRecords, Unit::OneReport) => {
-                ",\"neighbouring\":\"any-two-records\",\"unit\":\"one-report\"}"
-            }
-        });
-        text
+        let (epsilon, delta) = (Json(self.epsilon.value()), Json(self.delta_value()));
+        format!(r#"{{"epsilon":{epsilon},"delta":{delta},"neighbouring":"any-two-records","unit":"one-report"}}"#)
     }
 }
 

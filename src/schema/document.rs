@@ -5,7 +5,7 @@ use core::fmt;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::{Column, ColumnKind, Schema, SchemaError, Unseen};
-use crate::decimal;
+use crate::decimal::Json;
 use crate::json::{self, Read, Reader, deserialize_as_json, write_array, write_text};
 
 const FIELDS: &str = "a column has 'name', 'type' and maybe 'label', a numeric one 'offset' and 'scale', a categorical \
@@ -93,9 +93,7 @@ impl Column {
     }
 
     fn write(&self, out: &mut String) {
-        out.push_str("{\"type\":\"");
-        out.push_str(self.kind.name());
-        out.push_str("\",\"name\":");
+        out.push_str(&format!(r#"{{"type":"{}","name":"#, self.kind.name()));
         write_text(&self.name, out);
         if let Some(label) = &self.label {
             out.push_str(",\"label\":");
@@ -103,10 +101,7 @@ impl Column {
         }
         match &self.kind {
             ColumnKind::Numeric { offset, scale } => {
-                out.push_str(",\"offset\":");
-                decimal::write(*offset, out);
-                out.push_str(",\"scale\":");
-                decimal::write(*scale, out);
+                out.push_str(&format!(r#","offset":{},"scale":{}"#, Json(*offset), Json(*scale)));
             }
             ColumnKind::Categorical { values, unseen } => {
                 out.push_str(",\"values\":");
