@@ -32,7 +32,6 @@ pub mod lengths {
 pub mod mechanism {
     pub use crate::mechanism::moments::{Forms, Moments, Perturbation, triangle};
     pub use crate::mechanism::pull::{Check, HostilePull, Pull};
-    pub use crate::mechanism::range::RangeCheck;
     pub use crate::mechanism::summable::Summable;
 
     /// What mechanisms share whose report is an index.

@@ -33,9 +33,9 @@ use rand::rand_core::TryCryptoRng;
 use serde::Serialize;
 
 use super::moments::debiased;
+use super::range::RangeCheck;
 use super::{
-    LocalRandomizer, MechanismError, Moments, PayloadError, Perturbation, Pull, RandomizeError, RangeCheck, Summable,
-    triangle,
+    LocalRandomizer, MechanismError, Moments, PayloadError, Perturbation, Pull, RandomizeError, Summable, triangle,
 };
 use crate::identity::ReportId;
 use crate::parallel;
@@ -182,7 +182,7 @@ impl Gaussian {
     /// counts every off-diagonal entry twice. `||g||^2 / 16^2` is chi-squared with p degrees of freedom, and exceeds
     /// `p + 2 sqrt(p t) + 2 t` with probability at most `e^-t` (Laurent & Massart 2000, Lemma 1). With t = 40 ln 2 an
     /// honest report is refused once in 2^40.
-    fn range(&self) -> RangeCheck {
+    pub(super) fn range(&self) -> RangeCheck {
         let p = triangle(self.dimension) as f64;
         let t = 40.0 * core::f64::consts::LN_2;
         let noise = f64::from(STEPS_PER_SIGMA) * (p + 2.0 * (p * t).sqrt() + 2.0 * t).sqrt();
@@ -403,8 +403,8 @@ impl Summable for Gaussian {
         });
     }
 
-    fn range_check(&self) -> Option<RangeCheck> {
-        Some(self.range())
+    fn check_range(&self, payload: &[u8]) -> Result<(), PayloadError> {
+        self.range().check(payload)
     }
 }
 

@@ -18,7 +18,7 @@ pub mod gaussian;
 pub(crate) mod moments;
 pub(crate) mod pull;
 mod randomizer;
-pub(crate) mod range;
+mod range;
 mod spec;
 pub(crate) mod summable;
 
@@ -38,7 +38,6 @@ pub use gaussian::{Calibration, Gaussian};
 pub(crate) use moments::{Forms, Moments, Perturbation, triangle};
 pub(crate) use pull::{HostilePull, Pull};
 pub use randomizer::LocalRandomizer;
-pub(crate) use range::RangeCheck;
 pub use spec::{MechanismFamily, MechanismSpec};
 pub(crate) use summable::Summable;
 
@@ -122,7 +121,7 @@ macro_rules! randomize_and_sum {
             fn accumulate_with_threads(
                 &self, task_key: &[u8; 16], payloads: &[(ReportId, &[u8])], sums: &mut [i64], threads: NonZeroUsize
             );
-            fn range_check(&self) -> Option<RangeCheck>;
+            fn check_range(&self, payload: &[u8]) -> Result<(), PayloadError>;
         });
     };
 }

@@ -49,8 +49,8 @@ pub trait Moments: Summable {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Perturbation {
     /// It adds independent entries of mean 0 with these standard deviations: normal ones, or such that their mean over
-    /// many reports is nearly normal, which is what laws and simulations take it for. What noise hardly ever makes, a
-    /// [`RangeCheck`](super::RangeCheck) refuses.
+    /// many reports is nearly normal, which is what laws and simulations take it for. What noise hardly ever makes,
+    /// [`check_range`](Summable::check_range) refuses.
     Additive {
         /// On the diagonal.
         diagonal: f64,

@@ -17,8 +17,8 @@
 use super::PayloadError;
 
 /// The bound for the payloads of one mechanism.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RangeCheck {
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RangeCheck {
     /// Bytes per entry.
     width: usize,
     /// The largest permitted sum of `(2 m + 1)^2`.
@@ -40,7 +40,7 @@ impl RangeCheck {
     ///
     /// # Errors
     /// [`PayloadError::Range`] when honest noise hardly ever makes it.
-    pub fn check(&self, payload: &[u8]) -> Result<(), PayloadError> {
+    pub(super) fn check(&self, payload: &[u8]) -> Result<(), PayloadError> {
         // With both ends at 2^width the square is at most 2^32; a sum of 2^31 entries fits.
         let square = |entry: i64| ((2 * entry + 1) * (2 * entry + 1)) as u64;
         let found = if self.width == 1 {
@@ -59,7 +59,7 @@ mod tests {
 
     use super::*;
     use crate::identity::ReportId;
-    use crate::mechanism::{Calibration, LocalRandomizer, MechanismSpec, Summable};
+    use crate::mechanism::{Calibration, DoubleCap, Gaussian, LocalRandomizer, Summable};
     use crate::privacy::tests::{delta, epsilon};
     use crate::record::{BoundedRecord, Bounding};
 
@@ -70,9 +70,8 @@ mod tests {
         for (e, calibration) in [(0.5, Calibration::Paper), (2.0, Calibration::Analytic), (20.0, Calibration::Analytic)]
         {
             for dimension in [1, 2, 30, 120] {
-                let spec = MechanismSpec::Gaussian { epsilon: epsilon(e), delta: delta(1e-4), calibration };
-                let mechanism = spec.build(dimension, Bounding::UnitNorm).unwrap();
-                let range = mechanism.range_check().unwrap();
+                let mechanism = Gaussian::new(dimension, epsilon(e), delta(1e-4), calibration).unwrap();
+                let range = mechanism.range();
                 let mut one = vec![0.0; dimension];
                 one[dimension - 1] = 1.0;
                 for values in [one, vec![1.0; dimension]] {
@@ -111,8 +110,8 @@ mod tests {
 
     #[test]
     fn a_double_cap_report_is_bounded_by_its_form() {
-        let spec = MechanismSpec::DoubleCap { epsilon: epsilon(2.0), candidates: 8, cap: 1 };
-        assert_eq!(spec.build(3, Bounding::UnitNorm).unwrap().range_check(), None);
+        let mechanism = DoubleCap::new(3, epsilon(2.0), 8, 1).unwrap();
+        assert!((0..8).all(|index| mechanism.check_range(&[index, 0]) == Ok(())));
     }
 
     /// Twice an entry and one, squared: what an error says is the exact sum.

@@ -3,7 +3,6 @@
 use core::num::NonZeroUsize;
 
 use super::error::PayloadError;
-use super::range::RangeCheck;
 use super::sealed::Sealed;
 use crate::identity::ReportId;
 
@@ -46,10 +45,13 @@ pub trait Summable: Sealed {
         threads: NonZeroUsize,
     );
 
-    /// The check for reports that honest noise hardly ever makes; `None` for a mechanism whose reports are bounded by
-    /// their form.
-    fn range_check(&self) -> Option<RangeCheck> {
-        None
+    /// Checks that honest noise makes `payload` more often than once in 2^40. Where reports are bounded by their form,
+    /// it does.
+    ///
+    /// # Errors
+    /// [`PayloadError::Range`] otherwise.
+    fn check_range(&self, _payload: &[u8]) -> Result<(), PayloadError> {
+        Ok(())
     }
 
     /// Panics where [`accumulate`](Self::accumulate) says so.

@@ -9,7 +9,7 @@ use crate::lengths::NormCap;
 use crate::mechanism::sealed::Sealed;
 use crate::mechanism::{
     DoubleCap, Gaussian, LocalRandomizer, Mechanism, MechanismError, MechanismSpec, PayloadError, RandomizeError,
-    RangeCheck, Summable, delegate, from_mechanisms, randomize_and_sum,
+    Summable, delegate, from_mechanisms, randomize_and_sum,
 };
 use crate::privacy::Guarantee;
 use crate::privacy::composition::PrivacyLoss;

@@ -20,7 +20,7 @@ use crate::origins::supply_type;
 use crate::problem::{Problem, Reason, Rejected, excerpt, urn};
 use crate::request::Id;
 use crate::store::{Batch, CommitError, Committed, TaskReports, TaskSettings};
-use ldp_pca::internal::mechanism::{RangeCheck, Summable};
+use ldp_pca::internal::mechanism::Summable;
 use ldp_pca::report::{Report, ReportError};
 use ldp_pca::task::Task;
 
@@ -157,7 +157,7 @@ fn check_length(bytes: &[u8], store: &dyn TaskReports) -> Result<(), Problem> {
 struct Rules {
     task: Task,
     report_bytes: usize,
-    range: Option<RangeCheck>,
+    checks_range: bool,
     issuer: Option<Issuer>,
 }
 
@@ -176,7 +176,7 @@ impl Rules {
         Self {
             task: task.clone(),
             report_bytes: reports.report_bytes(),
-            range: if settings.checks_range() { task.mechanism().range_check() } else { None },
+            checks_range: settings.checks_range(),
             issuer: app.issued_ids(settings).then(|| app.issuer.clone()),
         }
     }
@@ -191,8 +191,9 @@ impl Rules {
                 randomize with it";
             return Err((Rejected::NotIssued, detail.into()));
         }
-        if let Some(range) = &self.range {
-            range.check(report.payload()).map_err(|error| (Rejected::Range, error.to_string()))?;
+        if self.checks_range {
+            let checked = self.task.mechanism().check_range(report.payload());
+            checked.map_err(|error| (Rejected::Range, error.to_string()))?;
         }
         Ok(report)
     }
