@@ -55,8 +55,9 @@ pub struct BatchGuarantee {
     pub delta: Delta,
     /// The reports in the batch whose senders do not work together with those who see it.
     pub honest_reports: u64,
-    /// The argument that proves it.
-    pub bound: Bound,
+    /// The argument that proves it: `closed-form`, `clones` or `blanket` of the module's table, or `local`, where that
+    /// of each report alone is best.
+    pub bound: &'static str,
 }
 
 impl fmt::Display for BatchGuarantee {
@@ -71,31 +72,14 @@ impl fmt::Display for BatchGuarantee {
     }
 }
 
-/// The argument behind a [`BatchGuarantee`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Bound {
-    /// No amplification: the guarantee of each report.
-    Local,
-    /// [`closed_form_epsilon`].
-    ClosedForm,
-    /// The [`Blanket`] of an epsilon, which assumes nothing more of the randomizer.
-    Clones,
-    /// The [`Blanket`] of the numbers of candidates J and L of a double-cap, signed-cap or norm-cap mechanism.
-    Blanket,
-}
-
-impl fmt::Display for Bound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Local => "local",
-            Self::ClosedForm => "closed-form",
-            Self::Clones => "clones",
-            Self::Blanket => "blanket",
-        })
-    }
-}
+/// No amplification: the guarantee of each report.
+const LOCAL: &str = "local";
+/// [`closed_form_epsilon`].
+const CLOSED_FORM: &str = "closed-form";
+/// The [`Blanket`] of an epsilon, which assumes nothing more of the randomizer.
+const CLONES: &str = "clones";
+/// The [`Blanket`] of the numbers of candidates J and L of a double-cap, signed-cap or norm-cap mechanism.
+const BLANKET: &str = "blanket";
 
 /// Upper bound on delta at `epsilon` for a batch of `reports` of a randomizer with this `blanket`.
 ///
@@ -170,11 +154,11 @@ pub fn amplify(loss: PrivacyLoss, reports: u64, delta: Delta) -> Result<BatchGua
     check_reports(reports)?;
     let unreachable = PrivacyError::NoFiniteEpsilon { delta: delta.value() };
     let (epsilon, bound) = match loss {
-        PrivacyLoss::Pure { epsilon } => pure(epsilon, Blanket::from(epsilon), Bound::Clones, reports, delta)?,
-        PrivacyLoss::Cap(cap) => pure(cap.epsilon(), Blanket::from(cap), Bound::Blanket, reports, delta)?,
+        PrivacyLoss::Pure { epsilon } => pure(epsilon, Blanket::from(epsilon), CLONES, reports, delta)?,
+        PrivacyLoss::Cap(cap) => pure(cap.epsilon(), Blanket::from(cap), BLANKET, reports, delta)?,
         PrivacyLoss::Approximate { epsilon, delta: own } => {
             let found = approximate_batch_epsilon(epsilon, own, reports, delta)?.ok_or(unreachable)?;
-            (found, if found < epsilon { Bound::Clones } else { Bound::Local })
+            (found, if found < epsilon { CLONES } else { LOCAL })
         }
         PrivacyLoss::Gaussian { rho, total_variation } => {
             let best = gaussian_points(rho, total_variation, reports, delta)
@@ -183,9 +167,9 @@ pub fn amplify(loss: PrivacyLoss, reports: u64, delta: Delta) -> Result<BatchGua
             let mut alone = Composition::default();
             alone.add(loss, 1)?;
             match (best, alone.epsilon(Some(delta)).ok()) {
-                (Some(best), Some(alone)) if best >= alone.epsilon => (alone.epsilon, Bound::Local),
-                (Some(best), _) => (best, Bound::Clones),
-                (None, Some(alone)) => (alone.epsilon, Bound::Local),
+                (Some(best), Some(alone)) if best >= alone.epsilon => (alone.epsilon, LOCAL),
+                (Some(best), _) => (best, CLONES),
+                (None, Some(alone)) => (alone.epsilon, LOCAL),
                 (None, None) => return Err(unreachable),
             }
         }
@@ -218,15 +202,15 @@ fn slack(local: Epsilon, own: Delta, reports: u64, epsilon: f64) -> f64 {
 fn pure(
     local: Epsilon,
     blanket: Blanket,
-    bound: Bound,
+    bound: &'static str,
     reports: u64,
     delta: Delta,
-) -> Result<(Epsilon, Bound), PrivacyError> {
+) -> Result<(Epsilon, &'static str), PrivacyError> {
     let numerical = batch_epsilon(blanket, reports, delta)?;
     Ok(match closed_form_epsilon(local, reports, delta) {
-        Some(closed) if closed < numerical => (closed, Bound::ClosedForm),
+        Some(closed) if closed < numerical => (closed, CLOSED_FORM),
         _ if numerical < local => (numerical, bound),
-        _ => (local, Bound::Local),
+        _ => (local, LOCAL),
     })
 }
 
@@ -268,7 +252,7 @@ mod tests {
         let loss = PrivacyLoss::Gaussian { rho: Rho::new(0.02).unwrap(), total_variation: TotalVariation::ZERO };
         let alone = amplify(loss, 1, delta(1e-6)).unwrap();
         let batch = amplify(loss, 1_000_000, delta(1e-6)).unwrap();
-        assert_eq!((alone.bound, batch.bound), (Bound::Local, Bound::Clones));
+        assert_eq!((alone.bound, batch.bound), (LOCAL, CLONES));
         assert!(batch.epsilon.value() < 0.1 * alone.epsilon.value(), "{batch} {alone}");
     }
 
@@ -515,14 +499,14 @@ mod tests {
     fn the_bound_that_is_named_is_the_one_that_proves() {
         let bound = |loss, reports, d| amplify(loss, reports, delta(d)).unwrap().bound;
         let approximate = |own| PrivacyLoss::Approximate { epsilon: epsilon(3.0), delta: delta(own) };
-        assert_eq!(bound(approximate(1e-13), 50_000, 1e-6), Bound::Clones);
-        assert_eq!(bound(approximate(1e-6), 2, 1e-6), Bound::Local);
+        assert_eq!(bound(approximate(1e-13), 50_000, 1e-6), CLONES);
+        assert_eq!(bound(approximate(1e-6), 2, 1e-6), LOCAL);
         let pure = PrivacyLoss::Pure { epsilon: epsilon(1.0) };
-        assert_eq!([bound(pure, 1, 1e-15), bound(pure, 50_000, 1e-6)], [Bound::Local, Bound::Clones]);
+        assert_eq!([bound(pure, 1, 1e-15), bound(pure, 50_000, 1e-6)], [LOCAL, CLONES]);
         // More reports than the numerical bound looks at.
-        assert_eq!(bound(pure, u64::MAX, 1e-6), Bound::ClosedForm);
+        assert_eq!(bound(pure, u64::MAX, 1e-6), CLOSED_FORM);
         let cap = PrivacyLoss::Cap(Cap::new(epsilon(1.0), 64, 13).unwrap());
-        assert_eq!([bound(cap, 1, 1e-15), bound(cap, 50_000, 1e-6)], [Bound::Local, Bound::Blanket]);
+        assert_eq!([bound(cap, 1, 1e-15), bound(cap, 50_000, 1e-6)], [LOCAL, BLANKET]);
     }
 
     /// A local epsilon that is within the central one needs no batch, but a delta that has room for its own.
