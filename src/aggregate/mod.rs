@@ -18,7 +18,7 @@ use crate::mechanism::Summable;
 use crate::parallel;
 use crate::report::{Report, ReportId};
 use crate::task::{Task, TaskDigest};
-use sketch::{NewTags, Repeats, Sketch};
+use sketch::{Repeats, Sketch, Tag};
 
 /// The summed reports of one task: for each fold their number and their sums, and a sample of their ids. What the sums
 /// are the mechanism says: the upper triangle of a matrix where they are second moments, else a vector or counts.
@@ -131,16 +131,16 @@ impl Aggregate {
             },
         );
         let (sum, sieve) = total.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let new = sieve.finish(self.task).checked(repeats).map_err(AggregateError::Repeated)?;
+        let new = sieve.finish(self.task, repeats).map_err(AggregateError::Repeated)?;
         self.add_folds(&sum);
         self.ids.add(&new);
         Ok(())
     }
 
-    fn new_tags(&self, reports: &[Report], repeats: Repeats) -> Result<NewTags, AggregateError> {
+    fn new_tags(&self, reports: &[Report], repeats: Repeats) -> Result<Vec<Tag>, AggregateError> {
         let mut sieve = self.ids.sieve();
         sieve.add(reports.iter().map(Report::id));
-        sieve.finish(self.task).checked(repeats).map_err(AggregateError::Repeated)
+        sieve.finish(self.task, repeats).map_err(AggregateError::Repeated)
     }
 
     /// Adds the sums of checked reports.
@@ -173,7 +173,7 @@ impl Aggregate {
         self.check_records(other.records())?;
         self.check_disjoint(other)?;
         self.add_folds(other);
-        self.ids.merge(&other.ids);
+        self.ids.add(other.ids.tags());
         Ok(())
     }
 
@@ -281,7 +281,7 @@ fn sketch_of(task: TaskDigest, records: u64, ids: impl IntoIterator<Item = Repor
     let (mut found, mut count) = (Sketch::default(), 0);
     let mut sieve = found.sieve();
     sieve.add(ids.into_iter().inspect(|_| count += 1));
-    let new = sieve.finish(task).checked(Repeats::Refused).ok()?;
+    let new = sieve.finish(task, Repeats::Refused).ok()?;
     found.add(&new);
     (count == records).then_some(found)
 }

@@ -52,13 +52,6 @@ pub(super) struct Sketch {
     tags: Vec<Tag>,
 }
 
-/// Tags to be added: ascending, without repeats, and none of them in the sketch.
-pub(super) struct NewTags {
-    tags: Vec<Tag>,
-    /// An id that was left out because it is in the sketch, or occurs again.
-    repeated: Option<ReportId>,
-}
-
 /// Tags that are in two sketches, and the different ones up to the end of the one that ends first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Common {
@@ -71,16 +64,6 @@ pub(super) struct Common {
 pub(super) enum Repeats {
     Refused,
     Counted,
-}
-
-impl NewTags {
-    /// The tags, or an id that is there already.
-    pub(super) fn checked(self, repeats: Repeats) -> Result<Self, ReportId> {
-        match (repeats, self.repeated) {
-            (Repeats::Refused, Some(id)) => Err(id),
-            _ => Ok(self),
-        }
-    }
 }
 
 impl Sketch {
@@ -100,12 +83,13 @@ impl Sketch {
         Sieve { sketch: self, limit, candidates: Vec::new(), room: 4 * MOST_TAGS }
     }
 
-    pub(super) fn add(&mut self, new: &NewTags) {
-        match new.tags[..] {
+    /// Adds tags that are not in it, each once.
+    pub(super) fn add(&mut self, new: &[Tag]) {
+        match *new {
             [] => return,
             [tag] => self.tags.insert(self.tags.partition_point(|ours| *ours < tag), tag),
             _ => {
-                self.tags.extend(&new.tags);
+                self.tags.extend(new);
                 self.tags = sorted(mem::take(&mut self.tags));
             }
         }
@@ -127,13 +111,6 @@ impl Sketch {
             }
         }
         if shared == 0 { Ok(()) } else { Err(Common { shared, compared }) }
-    }
-
-    /// Adds a sketch without common tags.
-    pub(super) fn merge(&mut self, other: &Self) {
-        self.tags.extend(&other.tags);
-        self.tags = sorted(mem::take(&mut self.tags));
-        self.tags.truncate(MOST_TAGS);
     }
 }
 
@@ -184,8 +161,8 @@ impl Sieve<'_> {
         self.room = (2 * self.candidates.len()).max(4 * MOST_TAGS);
     }
 
-    /// The tags that the ids add.
-    pub(super) fn finish(mut self, task: TaskDigest) -> NewTags {
+    /// The tags that the ids add, ascending; or an id that is in the sketch, or occurs again, where those are refused.
+    pub(super) fn finish(mut self, task: TaskDigest, repeats: Repeats) -> Result<Vec<Tag>, ReportId> {
         self.narrow();
         let tag_of = |&(place, id): &(u32, ReportId)| tag(task, place, id);
         let mut tags = sorted(self.candidates.iter().map(tag_of).collect());
@@ -201,7 +178,10 @@ impl Sieve<'_> {
             !is_in_sketch
         });
         let id_of = |repeated: Tag| self.candidates.iter().find(|candidate| tag_of(candidate) == repeated);
-        NewTags { tags, repeated: repeated.and_then(id_of).map(|(_, id)| *id) }
+        match (repeats, repeated.and_then(id_of)) {
+            (Repeats::Refused, Some(&(_, id))) => Err(id),
+            _ => Ok(tags),
+        }
     }
 }
 
@@ -272,15 +252,15 @@ mod tests {
         (1..=count).map(id).collect()
     }
 
-    fn new_tags(sketch: &Sketch, ids: &[ReportId]) -> NewTags {
+    fn new_tags(sketch: &Sketch, ids: &[ReportId], repeats: Repeats) -> Result<Vec<Tag>, ReportId> {
         let mut sieve = sketch.sieve();
         sieve.add(ids.iter().copied());
-        sieve.finish(task())
+        sieve.finish(task(), repeats)
     }
 
     fn sketch(ids: &[ReportId]) -> Sketch {
         let mut sketch = Sketch::default();
-        let new = new_tags(&sketch, ids);
+        let new = new_tags(&sketch, ids, Repeats::Counted).unwrap();
         sketch.add(&new);
         sketch
     }
@@ -293,7 +273,7 @@ mod tests {
     }
 
     fn is_repeated(sketch: &Sketch, ids: &[ReportId]) -> bool {
-        new_tags(sketch, ids).checked(Repeats::Refused).is_err()
+        new_tags(sketch, ids, Repeats::Refused).is_err()
     }
 
     /// From another implementation (`tests/independent`).
@@ -326,17 +306,16 @@ mod tests {
                 let (mut in_parts, mut merged, mut joined) = (Sketch::default(), Sketch::default(), Sketch::default());
                 let mut sieve = joined.sieve();
                 for part in ids.chunks(size).rev() {
-                    let new = new_tags(&in_parts, part);
-                    assert_eq!(new.repeated, None);
+                    let new = new_tags(&in_parts, part, Repeats::Refused).unwrap();
                     in_parts.add(&new);
                     let mut other = joined.sieve();
                     other.add(part.iter().copied());
                     sieve.join(other);
                     let part = sketch(part);
                     assert_eq!(merged.check_disjoint(&part), Ok(()));
-                    merged.merge(&part);
+                    merged.add(part.tags());
                 }
-                let new = sieve.finish(task());
+                let new = sieve.finish(task(), Repeats::Refused).unwrap();
                 joined.add(&new);
                 assert_eq!((&in_parts, &merged, &joined), (&whole, &whole, &whole), "{count} {size}");
             }
@@ -463,7 +442,7 @@ mod tests {
         let ids = ids(&mut ChaCha8Rng::seed_from_u64(8), 3000);
         let mut sum = sketch(&ids);
         let expected = sum.clone();
-        let new = new_tags(&sum, &ids[500..]).checked(Repeats::Counted).unwrap_or_else(|_| unreachable!());
+        let new = new_tags(&sum, &ids[500..], Repeats::Counted).unwrap();
         sum.add(&new);
         assert_eq!(sum, expected);
     }
