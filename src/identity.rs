@@ -20,35 +20,19 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 pub struct TaskDigest([u8; 32]);
 
 impl TaskDigest {
-    /// A digest from its bytes.
-    #[must_use]
-    pub fn new(bytes: [u8; 32]) -> Self {
-        Self(bytes)
-    }
-
     /// The digest that 64 lower-case hexadecimal digits spell; `None` for anything else.
     fn from_hex(text: &str) -> Option<Self> {
         if text.bytes().any(|digit| digit.is_ascii_uppercase()) { None } else { from_hex(text).map(Self) }
     }
 
-    /// All 32 bytes.
-    #[must_use]
-    pub fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-
     /// The first 8 bytes, which every report carries.
     pub(crate) fn prefix(&self) -> [u8; 8] {
-        let mut prefix = [0; 8];
-        prefix.copy_from_slice(&self.0[..8]);
-        prefix
+        core::array::from_fn(|place| self.0[place])
     }
 
     /// The first 16 bytes, which bind the public randomness of a report to the task.
     pub(crate) fn key(&self) -> [u8; 16] {
-        let mut key = [0; 16];
-        key.copy_from_slice(&self.0[..16]);
-        key
+        core::array::from_fn(|place| self.0[place])
     }
 }
 
@@ -65,21 +49,9 @@ impl TaskDigest {
 pub struct ReportId([u8; 16]);
 
 impl ReportId {
-    /// An id from its bytes.
-    #[must_use]
-    pub fn new(bytes: [u8; 16]) -> Self {
-        Self(bytes)
-    }
-
     /// The id that 32 hexadecimal digits spell; `None` for anything else.
     fn from_hex(text: &str) -> Option<Self> {
         from_hex(text).map(Self)
-    }
-
-    /// The 16 bytes.
-    #[must_use]
-    pub fn as_bytes(&self) -> &[u8; 16] {
-        &self.0
     }
 }
 
@@ -97,9 +69,17 @@ pub enum NameError {
 /// The forms that both names have: bytes, hexadecimal digits, and those digits as a text wherever serde writes them.
 macro_rules! name_forms {
     ($name:ident, $length:literal) => {
-        impl From<[u8; $length]> for $name {
-            fn from(bytes: [u8; $length]) -> Self {
+        impl $name {
+            /// The name that these bytes are.
+            #[must_use]
+            pub fn new(bytes: [u8; $length]) -> Self {
                 Self(bytes)
+            }
+
+            /// Its bytes.
+            #[must_use]
+            pub fn as_bytes(&self) -> &[u8; $length] {
+                &self.0
             }
         }
 
@@ -182,7 +162,7 @@ mod tests {
         let digest = TaskDigest::new(bytes);
         assert_eq!(TaskDigest::from_hex(&digest.to_string()), Some(digest));
         assert_eq!(format!("{digest:?}"), format!("TaskDigest({digest})"));
-        assert_eq!((digest.as_bytes(), digest.as_ref(), TaskDigest::from(bytes)), (&bytes, &bytes[..], digest));
+        assert_eq!((digest.as_bytes(), digest.as_ref()), (&bytes, &bytes[..]));
         assert_eq!(digest.to_string().parse(), Ok(digest));
         assert_eq!("7".parse::<TaskDigest>(), Err(NameError::TaskDigest));
         let json = format!("\"{digest}\"");
@@ -216,7 +196,7 @@ mod tests {
         assert_eq!(ReportId::from_hex(DIGITS), Some(id));
         assert_eq!(ReportId::from_hex(&DIGITS.to_uppercase()), Some(id));
         assert_eq!((id.to_string(), id.as_bytes(), id.as_ref()), (DIGITS.to_owned(), &bytes, &bytes[..]));
-        assert_eq!((ReportId::from(bytes), DIGITS.parse()), (id, Ok(id)));
+        assert_eq!(DIGITS.parse(), Ok(id));
         assert_eq!(format!("{id:?}"), format!("ReportId({DIGITS})"));
         let json = format!("\"{DIGITS}\"");
         assert_eq!(serde_json::to_string(&id).unwrap(), json);
