@@ -3,7 +3,6 @@
 
 mod mechanism;
 
-use core::str::FromStr;
 use std::sync::Arc;
 
 use serde::{Serialize, Serializer, ser::Error};
@@ -259,14 +258,6 @@ impl Task {
     }
 }
 
-impl FromStr for Task {
-    type Err = TaskError;
-
-    fn from_str(text: &str) -> Result<Self, TaskError> {
-        Self::from_json(text)
-    }
-}
-
 /// As the task's JSON.
 impl Serialize for Task {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -317,14 +308,6 @@ impl Folds {
     #[must_use]
     pub fn count(self) -> usize {
         self.0 as usize
-    }
-}
-
-impl TryFrom<u32> for Folds {
-    type Error = TaskError;
-
-    fn try_from(count: u32) -> Result<Self, TaskError> {
-        Self::new(count)
     }
 }
 
@@ -509,7 +492,7 @@ mod tests {
         let task = task().with_centring(Centring::default()).unwrap();
         let text = serde_json::to_string(&task).unwrap();
         assert_eq!(serde_json::from_str::<Task>(&text).unwrap().to_json(), task.to_json());
-        assert_eq!(task.to_json().parse(), Ok(task.clone()));
+        assert_eq!(Task::from_json(&task.to_json()), Ok(task.clone()));
         let schema = serde_json::to_string(task.schema()).unwrap();
         assert_eq!(&serde_json::from_str::<Schema>(&schema).unwrap(), task.schema());
         let clip: Bounding = serde_json::from_str(r#"{"type":"clip","radius":1.5}"#).unwrap();
@@ -519,7 +502,7 @@ mod tests {
         }
         let error = serde_json::from_str::<Task>(&text.replace("folds", "parts")).unwrap_err();
         assert!(error.to_string().contains("'parts'"), "{error}");
-        assert_eq!(Folds::try_from(65), Err(TaskError::Folds(65)));
+        assert_eq!(Folds::new(65), Err(TaskError::Folds(65)));
     }
 
     #[test]
