@@ -133,7 +133,7 @@ fn known_top_means(candidates: u32, cap: u32, rows: Option<usize>, signed: bool)
         return found;
     }
     let coordinate = Coordinate::new(rows);
-    let found = if signed { top_signed(candidates, cap, &coordinate) } else { top_means(candidates, cap, &coordinate) };
+    let found = top_means(candidates, cap, &coordinate, signed);
     let mut means = known();
     if means.len() < MOST_MEANS {
         means.push((name, found));
@@ -141,28 +141,23 @@ fn known_top_means(candidates: u32, cap: u32, rows: Option<usize>, signed: bool)
     found
 }
 
-/// The mean of the L largest of J independent squares of a coordinate, and that of their squares.
-fn top_means(candidates: u32, cap: u32, coordinate: &Coordinate) -> [f64; 2] {
+/// The mean of the L largest of J independent squares of a coordinate or, if signed, coordinates, and that of their
+/// squares.
+fn top_means(candidates: u32, cap: u32, coordinate: &Coordinate, signed: bool) -> [f64; 2] {
     let at_most = BinomialTail::new(candidates - 1, cap - 1);
     let mut sums = [0.0; 2];
     for node in coordinate.nodes() {
-        let first = node.weight * node.square * at_most.probability(node.exceeded);
+        let [first, second] = if signed {
+            // The coordinate has either sign.
+            let above = 0.5 * node.exceeded;
+            let [up, down] = [above, 1.0 - above].map(|exceeded| 0.5 * node.weight * at_most.probability(exceeded));
+            [node.square.sqrt() * (up - down), node.square * (up + down)]
+        } else {
+            let first = node.weight * node.square * at_most.probability(node.exceeded);
+            [first, first * node.square]
+        };
         sums[0] += first;
-        sums[1] += first * node.square;
-    }
-    sums.map(|sum| f64::from(candidates) / f64::from(cap) * sum)
-}
-
-/// The mean of the L largest of J independent coordinates, and that of their squares.
-fn top_signed(candidates: u32, cap: u32, coordinate: &Coordinate) -> [f64; 2] {
-    let at_most = BinomialTail::new(candidates - 1, cap - 1);
-    let mut sums = [0.0; 2];
-    for node in coordinate.nodes() {
-        // The coordinate has either sign.
-        let above = 0.5 * node.exceeded;
-        let [up, down] = [above, 1.0 - above].map(|exceeded| 0.5 * node.weight * at_most.probability(exceeded));
-        sums[0] += node.square.sqrt() * (up - down);
-        sums[1] += node.square * (up + down);
+        sums[1] += second;
     }
     sums.map(|sum| f64::from(candidates) / f64::from(cap) * sum)
 }
@@ -236,7 +231,7 @@ mod tests {
     #[test]
     fn small_cases_have_closed_forms() {
         // In polar coordinates, max(g1^2, g2^2) = r^2 (1 + |cos 2 phi|) / 2.
-        let found = top_means(2, 1, &Coordinate::new(None));
+        let found = top_means(2, 1, &Coordinate::new(None), false);
         for (mean, expected) in
             found.into_iter().zip([1.0 + 2.0 / core::f64::consts::PI, 3.0 + 8.0 / core::f64::consts::PI])
         {
@@ -280,7 +275,9 @@ mod tests {
                     values
                 })
                 .collect();
-            for (power, expected) in [1, 2].into_iter().zip(top_means(j as u32, l as u32, &Coordinate::new(None))) {
+            for (power, expected) in
+                [1, 2].into_iter().zip(top_means(j as u32, l as u32, &Coordinate::new(None), false))
+            {
                 let means: Vec<f64> = largest
                     .iter()
                     .map(|values| values.iter().map(|value| value.powi(power)).sum::<f64>() / l as f64)
