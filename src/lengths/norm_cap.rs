@@ -40,7 +40,7 @@ use core::num::NonZeroUsize;
 use rand::rand_core::TryCryptoRng;
 
 use crate::identity::ReportId;
-use crate::mechanism::cap::{Weights, check_index, drawn, index, parameters, squared_length};
+use crate::mechanism::cap::{Weights, check_index, draw, index, parameters, squared_length};
 use crate::mechanism::sealed::Sealed;
 use crate::mechanism::{LocalRandomizer, MechanismError, MechanismSpec, PayloadError, RandomizeError, Summable};
 use crate::privacy::composition::PrivacyLoss;
@@ -143,7 +143,7 @@ impl LocalRandomizer for NormCap {
         rng: &mut R,
     ) -> Result<Vec<u8>, RandomizeError> {
         record.check_dimension(self.dimension)?;
-        drawn(&self.in_cap(record), self.weights, rng)
+        draw(&self.in_cap(record), self.weights, rng)
     }
 }
 

@@ -66,7 +66,7 @@ use crate::mechanism::cap::coordinate::Coordinate;
 use crate::mechanism::cap::gain::{best_signed_cap, signed_gain};
 use crate::mechanism::cap::kernel::Path;
 use crate::mechanism::cap::signs::{ACROSS, Signs};
-use crate::mechanism::cap::{MAX_CANDIDATES, Weights, check_index, draw, index, parameters};
+use crate::mechanism::cap::{MAX_CANDIDATES, Weights, check_index, draw, index, largest, parameters};
 use crate::mechanism::sealed::Sealed;
 use crate::mechanism::{
     DoubleCap, LocalRandomizer, MechanismError, MechanismSpec, PayloadError, RandomizeError, Summable,
@@ -204,7 +204,8 @@ impl LocalRandomizer for SignedCap {
         rng: &mut R,
     ) -> Result<Vec<u8>, RandomizeError> {
         record.check_dimension(self.dimension())?;
-        draw(&self.scores(task_key, id, &self.direction(record)), self.weights, rng)
+        let scores = self.scores(task_key, id, &self.direction(record));
+        draw(&largest(&scores, self.weights.cap()), self.weights, rng)
     }
 }
 

@@ -79,17 +79,8 @@ pub fn direction(record: &BoundedRecord) -> Vec<f64> {
     direction
 }
 
-/// The payload: the index of a candidate, drawn with these weights. The cap has the candidates with the highest scores.
-pub(crate) fn draw<R: TryCryptoRng + ?Sized>(
-    scores: &[u64],
-    weights: Weights,
-    rng: &mut R,
-) -> Result<Vec<u8>, RandomizeError> {
-    drawn(&largest(scores, weights.cap()), weights, rng)
-}
-
 /// The payload: an index, drawn with these weights from those in the cap and the others.
-pub(crate) fn drawn<R: TryCryptoRng + ?Sized>(
+pub(crate) fn draw<R: TryCryptoRng + ?Sized>(
     in_cap: &[bool],
     weights: Weights,
     rng: &mut R,

@@ -53,7 +53,7 @@ use super::cap::candidates::Candidates;
 use super::cap::kernel::Path;
 use super::cap::sphere::Sphere;
 use super::cap::table::LARGEST_MAGNITUDE;
-use super::cap::{Weights, check_index, direction, draw, gain, index, parameters};
+use super::cap::{Weights, check_index, direction, draw, gain, index, largest, parameters};
 use super::moments::{Forms, Moments, Perturbation, debiased, triangle};
 use super::pull::{Check, Pull};
 use super::{LocalRandomizer, MechanismError, PayloadError, RandomizeError, Summable};
@@ -241,7 +241,8 @@ impl LocalRandomizer for DoubleCap {
     ) -> Result<Vec<u8>, RandomizeError> {
         record.check_dimension(self.dimension)?;
         let candidates = Candidates::new(task_key, id, self.state_dimension());
-        draw(&candidates.scores(&direction(record), self.candidates()), self.weights, rng)
+        let scores = candidates.scores(&direction(record), self.candidates());
+        draw(&largest(&scores, self.cap()), self.weights, rng)
     }
 }
 
