@@ -32,21 +32,6 @@ impl<'a, R: TryCryptoRng + ?Sized> Bits<'a, R> {
         Self { rng, block: vec![0; bytes], position: bytes }
     }
 
-    /// The next uniform word.
-    ///
-    /// # Errors
-    /// [`EntropyError`] when the source fails.
-    #[inline]
-    pub fn word(&mut self) -> Result<u64, EntropyError> {
-        if self.position == self.block.len() {
-            self.refill()?;
-        }
-        let mut bytes = [0u8; 8];
-        bytes.copy_from_slice(&self.block[self.position..self.position + 8]);
-        self.position += 8;
-        Ok(u64::from_le_bytes(bytes))
-    }
-
     #[cold]
     fn refill(&mut self) -> Result<(), EntropyError> {
         self.rng.try_fill_bytes(&mut self.block).map_err(|error| EntropyError::new(&error))?;
@@ -58,7 +43,13 @@ impl<'a, R: TryCryptoRng + ?Sized> Bits<'a, R> {
 impl<R: TryCryptoRng + ?Sized> Words<64> for Bits<'_, R> {
     #[inline]
     fn word(&mut self) -> Result<u64, EntropyError> {
-        Bits::word(self)
+        if self.position == self.block.len() {
+            self.refill()?;
+        }
+        let mut bytes = [0u8; 8];
+        bytes.copy_from_slice(&self.block[self.position..self.position + 8]);
+        self.position += 8;
+        Ok(u64::from_le_bytes(bytes))
     }
 }
 
