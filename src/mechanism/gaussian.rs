@@ -150,16 +150,19 @@ impl Gaussian {
         dimension: usize,
         rule: (Calibration, Delta),
         guarantee: Guarantee,
-        [diagonal, off_diagonal]: [f64; 2],
+        deviations: [f64; 2],
     ) -> Result<Self, MechanismError> {
-        let diagonal_deviation = diagonal;
-        let diagonal = Lattice::new(diagonal)?;
-        let off_diagonal = Lattice::new(off_diagonal)?;
+        let (diagonal, off_diagonal) = (Lattice::new(deviations[0])?, Lattice::new(deviations[1])?);
         // Entries of x x^T are at most 1 on the diagonal and 1/2 off it; one byte leaves 6 standard deviations beside
         // 32 steps.
         let largest = (1.0 / diagonal.step).max(0.5 / off_diagonal.step);
         let width = if largest <= 32.0 { 1 } else { 2 };
-        let loss = loss(dimension, diagonal_deviation)?;
+        // In every direction of Frobenius geometry the noise has at least the deviation on the diagonal. The total
+        // variation of a product of laws is at most the sum of theirs.
+        let loss = PrivacyLoss::Gaussian {
+            rho: gaussian_rho(deviations[0], COVARIANCE_SENSITIVITY)?,
+            total_variation: TotalVariation::new(triangle(dimension) as f64 * TOTAL_VARIATION)?,
+        };
         Ok(Self { dimension, rule, guarantee, loss, diagonal, off_diagonal, width })
     }
 
@@ -203,15 +206,6 @@ impl Gaussian {
 /// sigma / sqrt(2), rounded up, so that sqrt(2) times it is not below sigma.
 fn off_diagonal_deviation(sigma: f64) -> f64 {
     (sigma * core::f64::consts::FRAC_1_SQRT_2).next_up().next_up()
-}
-
-/// The loss of noise that has standard deviation at least `sigma` in every direction of Frobenius geometry, with the
-/// sampler's total variation over all entries (that of a product of laws is at most the sum).
-fn loss(dimension: usize, sigma: f64) -> Result<PrivacyLoss, MechanismError> {
-    Ok(PrivacyLoss::Gaussian {
-        rho: gaussian_rho(sigma, COVARIANCE_SENSITIVITY)?,
-        total_variation: TotalVariation::new(triangle(dimension) as f64 * TOTAL_VARIATION)?,
-    })
 }
 
 /// The sampler's total variation over all entries, as it adds to delta: (1 + e^epsilon) × entries × its bound.
