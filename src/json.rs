@@ -115,6 +115,11 @@ impl<'a> Reader<'a> {
         decimal::parse(digits).ok_or_else(|| self.error(&format!("number out of range: {}", excerpt(digits))))
     }
 
+    /// A number that its type checks.
+    pub(crate) fn checked<T: TryFrom<f64, Error: fmt::Display>>(&mut self) -> Read<T> {
+        T::try_from(self.number()?).map_err(|error| self.refused(&error))
+    }
+
     /// A whole number from 0 to 2^32 - 1, written without point and exponent.
     pub(crate) fn integer(&mut self) -> Read<u32> {
         self.whole(&(0..=u32::MAX.into())).map(|number| number as u32)

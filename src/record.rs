@@ -37,10 +37,8 @@ impl Bounding {
     /// One unit of the bounded covariance in the units of the encoded features: `radius^2`, or 1.
     #[must_use]
     pub fn covariance_scale(self) -> f64 {
-        match self {
-            Self::UnitNorm => 1.0,
-            Self::Clip { radius } => radius.0 * radius.0,
-        }
+        let length = self.length_scale();
+        length * length
     }
 
     /// One unit of the bounded record in the units of the encoded features: `radius`, or 1.
@@ -57,9 +55,7 @@ impl Bounding {
         let (mut kind, mut radius) = (None, None);
         reader.object(&mut |reader, field| match field {
             "type" => reader.once(field, &mut kind, Reader::text),
-            "radius" => reader.once(field, &mut radius, |reader| {
-                Radius::new(reader.number()?).map_err(|error| reader.refused(&error))
-            }),
+            "radius" => reader.once(field, &mut radius, Reader::checked),
             _ => Err(reader.unknown_field(field, FIELDS)),
         })?;
         match reader.required("type", kind)?.as_str() {

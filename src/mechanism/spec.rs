@@ -110,11 +110,8 @@ impl MechanismSpec {
         let (mut candidates, mut cap) = (None, None);
         reader.object(&mut |reader, field| match field {
             "type" => reader.once(field, &mut kind, Reader::text),
-            "epsilon" => reader.once(field, &mut epsilon, |reader| {
-                Epsilon::new(reader.number()?).map_err(|error| reader.refused(&error))
-            }),
-            "delta" => reader
-                .once(field, &mut delta, |reader| Delta::new(reader.number()?).map_err(|error| reader.refused(&error))),
+            "epsilon" => reader.once(field, &mut epsilon, Reader::checked),
+            "delta" => reader.once(field, &mut delta, Reader::checked),
             "calibration" => reader.once(field, &mut calibration, |reader| match reader.text()?.as_str() {
                 "analytic" => Ok(Calibration::Analytic),
                 "paper" => Ok(Calibration::Paper),
