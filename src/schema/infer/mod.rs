@@ -152,11 +152,11 @@ impl Inference {
         }
         let (mut always_zero, mut missing, mut columns) = (vec![], vec![], vec![]);
         for column in self.columns {
-            if column.missing() > 0 {
-                missing.push((column.name().to_owned(), column.missing()));
+            if column.missing > 0 {
+                missing.push((column.name.clone(), column.missing));
             }
             if column.is_zero() {
-                always_zero.push(column.name().to_owned());
+                always_zero.push(column.name.clone());
             }
             columns.push(column.conclude(&self.options, &mut warnings));
         }

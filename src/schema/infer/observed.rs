@@ -10,12 +10,12 @@ use super::{InferenceOptions, Oddity, Scaling, Warning};
 /// The facts about one column so far.
 #[derive(Debug, Default)]
 pub(super) struct Observed {
-    name: String,
+    pub(super) name: String,
     asked: Asked,
     /// Whether all values are numbers so far, in a column that nobody named.
     numeric: bool,
     most: usize,
-    missing: u64,
+    pub(super) missing: u64,
     /// The values that are present, by what they are.
     numbers: u64,
     compact_dates: u64,
@@ -70,14 +70,6 @@ impl Observed {
             maximum: f64::NEG_INFINITY,
             ..Self::default()
         }
-    }
-
-    pub(super) fn name(&self) -> &str {
-        &self.name
-    }
-
-    pub(super) fn missing(&self) -> u64 {
-        self.missing
     }
 
     /// Whether there is nothing but zeros and missing values, in a column that may be numeric.
