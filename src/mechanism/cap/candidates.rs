@@ -26,11 +26,6 @@ use chacha20::rand_core::Rng;
 
 use super::kernel::Path;
 use super::table::{OFFSET_STEP, PER_BLOCK, TABLE, TABLE_SECOND_MOMENT, at_end, keystream};
-#[cfg(test)]
-use super::{
-    sphere::Sphere,
-    table::{blocks, look_up, place_ends, words},
-};
 use crate::identity::ReportId;
 
 /// The largest unit-vector coordinate in integers.
@@ -68,65 +63,6 @@ impl Candidates {
         let mut fours = vec![[0; 64]; self.blocks().div_ceil(4)];
         keystream(&self.key, u64::from(index) * self.blocks() as u64, &mut fours);
         fours
-    }
-
-    /// Candidate `index`: `rows` integers.
-    #[cfg(test)]
-    pub(crate) fn candidate(self, index: u32) -> Vec<i8> {
-        let keystream = self.keystream(index);
-        let mut candidate = vec![[0; PER_BLOCK]; self.blocks()];
-        for (block, out) in blocks(&keystream).iter().zip(&mut candidate) {
-            let words = words(block);
-            look_up(&words, out, &TABLE);
-            place_ends(&words, out);
-        }
-        let candidate = candidate.as_flattened_mut();
-        Sphere::new(self.rows).normalize(candidate);
-        candidate[..self.rows].to_vec()
-    }
-
-    /// The entries of the table that candidate `index` is made of.
-    #[cfg(test)]
-    pub(super) fn entries(&self, index: u32) -> Vec<i8> {
-        let keystream = self.keystream(index);
-        let words = blocks(&keystream)[..self.blocks()].iter().flat_map(words);
-        let numbers =
-            words.flat_map(|word| (0..5).map(move |k| ((word >> (12 * k)) as u16) << 4 | (word >> 60) as u16));
-        numbers.map(super::table::of_magnitudes).collect()
-    }
-
-    /// Candidate `index` and its score for a vector in integers, by the definition of the wire format, digit by digit.
-    #[cfg(test)]
-    pub(super) fn by_definition(&self, u: &[i16], index: u32) -> (Vec<i8>, u64) {
-        let entries: Vec<i64> = self.entries(index).into_iter().map(i64::from).collect();
-        let short = self.rows <= 20;
-        let z: Vec<i64> = if short {
-            (0..self.rows).map(|place| 29 * entries[place] + entries[20 + place]).collect()
-        } else {
-            entries[..self.rows].to_vec()
-        };
-        let (radius_squared, s) = if short { (16_129, 24) } else { (625 * self.rows as u64, 16) };
-        let squares: i64 = z.iter().map(|z| z * z).sum();
-        let square = (radius_squared << (2 * s)) / squares.max(1) as u64;
-        let mut factor = 0u64;
-        for bit in (0..32).rev() {
-            let more = factor | 1 << bit;
-            factor = if more * more <= square { more } else { factor };
-        }
-        let candidate = z.iter().zip(1u64..).map(|(z, place)| {
-            let hashed = (factor * (place * 2_654_435_769 % (1 << 32))) % (1 << 32);
-            let rounding = if short { hashed / 256 } else { 1 << 15 };
-            (factor as i64 * z + rounding as i64).div_euclid(1 << s).clamp(-127, 127) as i8
-        });
-        let offset = if short { 0 } else { i64::from(self.offset(index)) };
-        let along = z.iter().zip(u).map(|(z, &u)| z * i64::from(u)).sum::<i64>() + offset;
-        (candidate.collect(), factor * along.unsigned_abs())
-    }
-
-    /// The offset added to the product of candidate `index` with a record.
-    #[cfg(test)]
-    pub(super) fn offset(&self, index: u32) -> i32 {
-        super::table::offset(&words(&blocks(&self.keystream(index))[0]))
     }
 
     /// The scores of the first `count` candidates for a vector of length at most 1: how far each is along it.
@@ -191,6 +127,67 @@ static UNIT_TABLE: LazyLock<[f32; 4096]> = LazyLock::new(|| TABLE.map(over_scale
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mechanism::cap::sphere::Sphere;
+    use crate::mechanism::cap::table::{blocks, look_up, of_magnitudes, offset, place_ends, words};
+
+    /// The candidates themselves, of which a device knows the scores alone.
+    impl Candidates {
+        /// Candidate `index`: `rows` integers.
+        pub(crate) fn candidate(self, index: u32) -> Vec<i8> {
+            let keystream = self.keystream(index);
+            let mut candidate = vec![[0; PER_BLOCK]; self.blocks()];
+            for (block, out) in blocks(&keystream).iter().zip(&mut candidate) {
+                let words = words(block);
+                look_up(&words, out, &TABLE);
+                place_ends(&words, out);
+            }
+            let candidate = candidate.as_flattened_mut();
+            Sphere::new(self.rows).normalize(candidate);
+            candidate[..self.rows].to_vec()
+        }
+
+        /// The entries of the table that candidate `index` is made of.
+        pub(in crate::mechanism::cap) fn entries(&self, index: u32) -> Vec<i8> {
+            let keystream = self.keystream(index);
+            let words = blocks(&keystream)[..self.blocks()].iter().flat_map(words);
+            let numbers =
+                words.flat_map(|word| (0..5).map(move |k| ((word >> (12 * k)) as u16) << 4 | (word >> 60) as u16));
+            numbers.map(of_magnitudes).collect()
+        }
+
+        /// Candidate `index` and its score for a vector in integers, by the definition of the wire format, digit by
+        /// digit.
+        pub(in crate::mechanism::cap) fn by_definition(&self, u: &[i16], index: u32) -> (Vec<i8>, u64) {
+            let entries: Vec<i64> = self.entries(index).into_iter().map(i64::from).collect();
+            let short = self.rows <= 20;
+            let z: Vec<i64> = if short {
+                (0..self.rows).map(|place| 29 * entries[place] + entries[20 + place]).collect()
+            } else {
+                entries[..self.rows].to_vec()
+            };
+            let (radius_squared, s) = if short { (16_129, 24) } else { (625 * self.rows as u64, 16) };
+            let squares: i64 = z.iter().map(|z| z * z).sum();
+            let square = (radius_squared << (2 * s)) / squares.max(1) as u64;
+            let mut factor = 0u64;
+            for bit in (0..32).rev() {
+                let more = factor | 1 << bit;
+                factor = if more * more <= square { more } else { factor };
+            }
+            let candidate = z.iter().zip(1u64..).map(|(z, place)| {
+                let hashed = (factor * (place * 2_654_435_769 % (1 << 32))) % (1 << 32);
+                let rounding = if short { hashed / 256 } else { 1 << 15 };
+                (factor as i64 * z + rounding as i64).div_euclid(1 << s).clamp(-127, 127) as i8
+            });
+            let offset = if short { 0 } else { i64::from(self.offset(index)) };
+            let along = z.iter().zip(u).map(|(z, &u)| z * i64::from(u)).sum::<i64>() + offset;
+            (candidate.collect(), factor * along.unsigned_abs())
+        }
+
+        /// The offset added to the product of candidate `index` with a record.
+        pub(in crate::mechanism::cap) fn offset(&self, index: u32) -> i32 {
+            offset(&words(&blocks(&self.keystream(index))[0]))
+        }
+    }
 
     fn id(byte: u8) -> ReportId {
         ReportId::new([byte; 16])
