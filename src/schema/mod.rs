@@ -288,7 +288,7 @@ impl Schema {
     /// read.
     #[must_use]
     pub fn encode_numbers(&self, numbers: &[f64]) -> Vec<f64> {
-        self.encode(&mut |index| numbers.get(index).map_or(Value::Missing, |&number| Value::Number(number)))
+        self.encode_values(&numbers.iter().copied().map(Value::Number).collect::<Vec<_>>())
     }
 
     /// Encodes a record given by name. A column without a name in the record is missing, and a name without a column is
@@ -335,7 +335,12 @@ impl Schema {
     /// numeric column is missing, whatever it says.
     #[must_use]
     pub fn encode_values(&self, values: &[Value<'_>]) -> Vec<f64> {
-        self.encode(&mut |index| values.get(index).copied().unwrap_or(Value::Missing))
+        let mut features = Vec::with_capacity(self.dimension);
+        let values = values.iter().copied().chain(core::iter::repeat(Value::Missing));
+        for (column, value) in self.columns.iter().zip(values) {
+            column.encode(value, &mut features);
+        }
+        features
     }
 
     /// What of these values [`encode_values`](Self::encode_values) cannot read, for the owner of the records: another
@@ -344,15 +349,6 @@ impl Schema {
     pub fn check_values(&self, values: &[Value<'_>]) -> Vec<SchemaError> {
         let typed = self.columns.iter().zip(values).filter_map(|(column, value)| column.fitting(*value).err());
         self.check_count(values.len()).err().into_iter().chain(typed).collect()
-    }
-
-    /// Encodes the `value` of every column.
-    fn encode<'a>(&self, value: &mut dyn FnMut(usize) -> Value<'a>) -> Vec<f64> {
-        let mut features = Vec::with_capacity(self.dimension);
-        for (index, column) in self.columns.iter().enumerate() {
-            column.encode(value(index), &mut features);
-        }
-        features
     }
 
     fn check_count(&self, found: usize) -> Result<(), SchemaError> {
