@@ -161,14 +161,12 @@ impl Observed {
 
     /// The column of the schema, and warnings where it is odd.
     pub(super) fn conclude(mut self, options: &InferenceOptions, warnings: &mut Vec<Warning>) -> Column {
-        let left_out = self.why_left_out();
-        let oddities = if left_out.is_some() { vec![] } else { self.oddities(options.scaling) };
-        for (oddity, left_out) in
-            left_out.iter().map(|oddity| (oddity, true)).chain(oddities.iter().map(|it| (it, false)))
-        {
-            warnings.push(Warning { column: Some(self.name.clone()), left_out, oddity: oddity.clone() });
-        }
-        let kind = if left_out.is_some() || self.asked == Asked::Ignore || self.is_zero() {
+        let why_left_out = self.why_left_out();
+        let left_out = why_left_out.is_some();
+        let oddities = why_left_out.map_or_else(|| self.oddities(options.scaling), |oddity| vec![oddity]);
+        let warning = |oddity| Warning { column: Some(self.name.clone()), left_out, oddity };
+        warnings.extend(oddities.into_iter().map(warning));
+        let kind = if left_out || self.asked == Asked::Ignore || self.is_zero() {
             ColumnKind::Ignored
         } else if self.numeric {
             let (offset, scale) = match options.scaling {
