@@ -119,8 +119,7 @@ impl Filter {
         }
         let sums = sums(budget, reports);
         match (self, budget.delta) {
-            (Self::Sums, _) => sums,
-            (Self::Renyi, None) => sums,
+            (Self::Sums, _) | (Self::Renyi, None) => sums,
             (Self::Renyi, Some(delta)) => {
                 let pure =
                     reports.iter().all(|(_, loss)| matches!(loss, PrivacyLoss::Pure { .. } | PrivacyLoss::Cap(_)));

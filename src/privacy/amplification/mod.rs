@@ -161,17 +161,14 @@ pub fn amplify(loss: PrivacyLoss, reports: u64, delta: Delta) -> Result<BatchGua
             (found, if found < epsilon { CLONES } else { LOCAL })
         }
         PrivacyLoss::Gaussian { rho, total_variation } => {
-            let best = gaussian_points(rho, total_variation, reports, delta)
-                .filter_map(|(local, own)| approximate_batch_epsilon(local, own, reports, delta).ok()?)
-                .min_by(|left, right| left.value().total_cmp(&right.value()));
             let mut alone = Composition::default();
             alone.add(loss, 1)?;
-            match (best, alone.epsilon(Some(delta)).ok()) {
-                (Some(best), Some(alone)) if best >= alone.epsilon => (alone.epsilon, LOCAL),
-                (Some(best), _) => (best, CLONES),
-                (None, Some(alone)) => (alone.epsilon, LOCAL),
-                (None, None) => return Err(unreachable),
-            }
+            let alone = alone.epsilon(Some(delta)).ok().map(|alone| (alone.epsilon, LOCAL));
+            let found = gaussian_points(rho, total_variation, reports, delta)
+                .filter_map(|(local, own)| approximate_batch_epsilon(local, own, reports, delta).ok()?)
+                .map(|epsilon| (epsilon, CLONES));
+            let all = alone.into_iter().chain(found);
+            all.min_by(|(left, _), (right, _)| left.value().total_cmp(&right.value())).ok_or(unreachable)?
         }
     };
     Ok(BatchGuarantee { epsilon, delta, honest_reports: reports, bound })
