@@ -72,21 +72,15 @@ pub enum MechanismError {
     /// Epsilon is too small for the integer weights.
     #[error(
         "epsilon {} is too small for candidates, whose weights are multiples of 2^-32: use epsilon at least 1e-6",
-        Decimal(*epsilon)
+        Decimal(*.0)
     )]
-    EpsilonTooSmall {
-        /// Epsilon.
-        epsilon: f64,
-    },
+    EpsilonTooSmall(f64),
     /// `2^32 e^epsilon` is so near an integer that the arithmetic cannot decide on which side.
     #[error(
         "epsilon {} has a weight that is too near an integer to be computed exactly: change its last \
-            digit", Decimal(*epsilon)
+            digit", Decimal(*.0)
     )]
-    UnknownWeight {
-        /// Epsilon.
-        epsilon: f64,
-    },
+    UnknownWeight(f64),
     /// The mechanism of a refinement without its directions, or where a covariance is wanted.
     #[error("signed-cap is for the task of a refinement: on its own it says nothing about a covariance")]
     Refinement,

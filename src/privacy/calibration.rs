@@ -54,7 +54,7 @@ pub fn gaussian_delta(sigma: f64, sensitivity: f64, epsilon: Epsilon) -> Result<
 pub fn gaussian_epsilon(sigma: f64, sensitivity: f64, delta: Delta) -> Result<Epsilon, PrivacyError> {
     let ratio = noise_ratio(sigma, sensitivity)?;
     smallest_epsilon(|epsilon| delta_upper(ratio, epsilon) <= delta.value())
-        .ok_or(PrivacyError::NoFiniteEpsilon { delta: delta.value() })
+        .ok_or(PrivacyError::NoFiniteEpsilon(delta.value()))
 }
 
 /// [`gaussian_epsilon`] of the Gaussian mechanism with concentrated-privacy parameter `rho`, which determines it.

@@ -168,7 +168,7 @@ impl Composition {
             .into_iter()
             .filter_map(|method| self.epsilon_by(method, delta).map(|epsilon| Composed { epsilon, method }))
             .min_by(|left, right| left.epsilon.value().total_cmp(&right.epsilon.value()))
-            .ok_or(PrivacyError::NoFiniteEpsilon { delta: delta.map_or(0.0, Delta::value) })
+            .ok_or(PrivacyError::NoFiniteEpsilon(delta.map_or(0.0, Delta::value)))
     }
 
     /// The epsilon that `method` proves with `delta` (`None`: 0), if it applies.

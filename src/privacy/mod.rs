@@ -272,15 +272,12 @@ pub enum PrivacyError {
         /// L.
         cap: u32,
     },
-    /// No finite epsilon holds with this delta.
+    /// No finite epsilon holds with this delta, 0 where none is allowed.
     #[error(
         "no finite epsilon holds with delta {}: raise delta, or the noise, or lower the number of \
-            reports", Decimal(*delta)
+            reports", Decimal(*.0)
     )]
-    NoFiniteEpsilon {
-        /// The target delta, 0 where none is allowed.
-        delta: f64,
-    },
+    NoFiniteEpsilon(f64),
     /// No reports, or more than can be counted.
     #[error("{0} reports: there must be at least 1 and at most 2^53")]
     Reports(u64),

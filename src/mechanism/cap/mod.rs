@@ -50,7 +50,7 @@ pub(crate) fn parameters(epsilon: Epsilon, candidates: u32, cap: u32) -> Result<
         return Err(MechanismError::Cap { candidates, cap });
     }
     if epsilon.value() < SMALLEST_EPSILON {
-        return Err(MechanismError::EpsilonTooSmall { epsilon: epsilon.value() });
+        return Err(MechanismError::EpsilonTooSmall(epsilon.value()));
     }
     let weights = weight::cap_weight(epsilon)?
         .and_then(|inside| Weights::new(candidates, cap, inside))

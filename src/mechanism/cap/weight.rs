@@ -41,7 +41,7 @@ fn weight<const FRACTION: u32>(epsilon: Epsilon) -> Result<Option<u64>, Mechanis
     if lower >> FRACTION == upper >> FRACTION {
         Ok(Some((lower >> FRACTION) as u64))
     } else {
-        Err(MechanismError::UnknownWeight { epsilon })
+        Err(MechanismError::UnknownWeight(epsilon))
     }
 }
 
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn an_epsilon_whose_weight_is_not_known_is_refused() {
         let e = 21.478999893601276;
-        assert_eq!(cap_weight(epsilon(e)), Err(MechanismError::UnknownWeight { epsilon: e }));
+        assert_eq!(cap_weight(epsilon(e)), Err(MechanismError::UnknownWeight(e)));
         assert!(cap_weight(epsilon(e.next_up())).is_ok());
     }
 

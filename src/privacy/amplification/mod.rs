@@ -152,7 +152,7 @@ fn approximate_batch_epsilon(
 /// mechanism with a delta of its own.
 pub fn amplify(loss: PrivacyLoss, reports: u64, delta: Delta) -> Result<BatchGuarantee, PrivacyError> {
     check_reports(reports)?;
-    let unreachable = PrivacyError::NoFiniteEpsilon { delta: delta.value() };
+    let unreachable = PrivacyError::NoFiniteEpsilon(delta.value());
     let (epsilon, bound) = match loss {
         PrivacyLoss::Pure { epsilon } => pure(epsilon, Blanket::from(epsilon), CLONES, reports, delta)?,
         PrivacyLoss::Cap(cap) => pure(cap.epsilon(), Blanket::from(cap), BLANKET, reports, delta)?,

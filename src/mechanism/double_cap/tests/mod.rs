@@ -38,7 +38,7 @@ fn parameters_that_do_not_fit_are_refused() {
     }
     assert!(build(16.0, 4096, 4).is_ok());
     for e in [f64::MIN_POSITIVE, 1e-300, 1e-17, 1e-9, 9.9e-7] {
-        assert!(matches!(build(e, 64, 8), Err(MechanismError::EpsilonTooSmall { .. })), "{e}");
+        assert!(matches!(build(e, 64, 8), Err(MechanismError::EpsilonTooSmall(_))), "{e}");
     }
     // To first order in epsilon the gain is epsilon times a constant: the integer weights keep four digits of it.
     let per_epsilon = |e| build(e, 64, 8).unwrap().gain() / e;
