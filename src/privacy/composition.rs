@@ -88,15 +88,10 @@ impl Method {
     pub const ALL: [Self; 5] = [Self::Basic, Self::Advanced, Self::Gaussian, Self::Concentrated, Self::Renyi];
 }
 
+/// As in JSON.
 impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Basic => "basic",
-            Self::Advanced => "advanced",
-            Self::Gaussian => "gaussian",
-            Self::Concentrated => "concentrated",
-            Self::Renyi => "renyi",
-        })
+        self.serialize(f)
     }
 }
 
