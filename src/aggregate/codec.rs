@@ -14,8 +14,8 @@
 
 use core::convert::Infallible;
 
-use super::sketch::{MOST_TAGS, Sketch, TAG_BYTES};
-use super::{Aggregate, AggregateError, FoldSum, MAX_RECORDS, VERSION};
+use super::sketch::Sketch;
+use super::{Aggregate, AggregateError, FoldSum, MAX_RECORDS, MOST_TAGS, TAG_BYTES, VERSION};
 use crate::mechanism::Summable;
 use crate::task::{Task, TaskDigest};
 

@@ -1,7 +1,6 @@
 //! What an aggregate refuses.
 
-use super::sketch::{Common, MOST_TAGS, TAG_BYTES};
-use super::{MAX_RECORDS, VERSION};
+use super::{MAX_RECORDS, MOST_TAGS, TAG_BYTES, VERSION};
 use crate::report::ReportId;
 use crate::task::TaskDigest;
 
@@ -76,10 +75,4 @@ pub enum AggregateError {
     /// Altered.
     #[error("the aggregate's checksum does not match: the file was altered; make it again from the reports")]
     Checksum,
-}
-
-impl From<Common> for AggregateError {
-    fn from(Common { shared, compared }: Common) -> Self {
-        Self::Overlap { shared, compared }
-    }
 }

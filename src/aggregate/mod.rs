@@ -59,6 +59,12 @@ pub struct Aggregate {
 /// The version of the format of states.
 const VERSION: u8 = 1;
 
+/// The most tags of a sketch, K.
+const MOST_TAGS: usize = 1024;
+
+/// The bytes of a tag.
+const TAG_BYTES: usize = 20;
+
 impl Aggregate {
     /// No reports yet.
     #[must_use]
@@ -131,7 +137,7 @@ impl Aggregate {
             },
         );
         let (sum, sieve) = total.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let new = sieve.finish(self.task, repeats).map_err(AggregateError::Repeated)?;
+        let new = sieve.finish(self.task, repeats)?;
         self.add_folds(&sum);
         self.ids.add(&new);
         Ok(())
@@ -140,7 +146,7 @@ impl Aggregate {
     fn new_tags(&self, reports: &[Report], repeats: Repeats) -> Result<Vec<Tag>, AggregateError> {
         let mut sieve = self.ids.sieve();
         sieve.add(reports.iter().map(Report::id));
-        sieve.finish(self.task, repeats).map_err(AggregateError::Repeated)
+        sieve.finish(self.task, repeats)
     }
 
     /// Adds the sums of checked reports.
@@ -179,7 +185,7 @@ impl Aggregate {
 
     /// Fails where ids are recognized to be in both.
     pub(crate) fn check_disjoint(&self, other: &Self) -> Result<(), AggregateError> {
-        Ok(self.ids.check_disjoint(&other.ids)?)
+        self.ids.check_disjoint(&other.ids)
     }
 
     /// The digest of the task whose reports are summed.
@@ -253,8 +259,8 @@ impl Aggregate {
         if self.folds.iter().zip(&gone.folds).any(|(ours, gone)| ours.records < gone.records) {
             return Err(AggregateError::NotASum);
         }
-        let ids = sketch_of(self.task, self.records() - gone.records(), left).ok_or(AggregateError::NotASum)?;
-        self.ids = ids;
+        let left = sketch_of(self.task, self.records() - gone.records(), left);
+        self.ids = left.ok_or(AggregateError::NotASum)?;
         for (ours, gone) in self.folds.iter_mut().zip(&gone.folds) {
             ours.records -= gone.records;
             ours.sums.iter_mut().zip(&gone.sums).for_each(|(ours, gone)| *ours -= *gone);

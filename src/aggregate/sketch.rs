@@ -29,14 +29,10 @@ use core::fmt;
 use core::mem;
 use std::collections::BinaryHeap;
 
+use super::{AggregateError, MOST_TAGS, TAG_BYTES};
 use crate::report::ReportId;
 use crate::task::TaskDigest;
 use sha2::{Digest, Sha256};
-
-/// The most tags of a sketch, K.
-pub(super) const MOST_TAGS: usize = 1024;
-
-pub(super) const TAG_BYTES: usize = 20;
 
 /// The place of an id in the order (4 bytes, big-endian), and 16 bytes of SHA-256. Tags are ordered as bytes.
 ///
@@ -50,13 +46,6 @@ pub(super) type Tag = [u8; TAG_BYTES];
 pub(super) struct Sketch {
     /// Ascending, without repeats: as many as there are reports, at most [`MOST_TAGS`].
     tags: Vec<Tag>,
-}
-
-/// Tags that are in two sketches, and the different ones up to the end of the one that ends first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Common {
-    pub(super) shared: usize,
-    pub(super) compared: usize,
 }
 
 /// What is done with a report that is in the sum already.
@@ -96,8 +85,8 @@ impl Sketch {
         self.tags.truncate(MOST_TAGS);
     }
 
-    /// Fails if the sketches have tags in common.
-    pub(super) fn check_disjoint(&self, other: &Self) -> Result<(), Common> {
+    /// Fails if the sketches have tags in common, of the different ones up to the end of the one that ends first.
+    pub(super) fn check_disjoint(&self, other: &Self) -> Result<(), AggregateError> {
         let (mut ours, mut theirs) = (&self.tags[..], &other.tags[..]);
         let (mut shared, mut compared) = (0, 0);
         while let ([our, our_rest @ ..], [their, their_rest @ ..]) = (ours, theirs) {
@@ -110,7 +99,7 @@ impl Sketch {
                 theirs = their_rest;
             }
         }
-        if shared == 0 { Ok(()) } else { Err(Common { shared, compared }) }
+        if shared == 0 { Ok(()) } else { Err(AggregateError::Overlap { shared, compared }) }
     }
 }
 
@@ -161,8 +150,8 @@ impl Sieve<'_> {
         self.room = (2 * self.candidates.len()).max(4 * MOST_TAGS);
     }
 
-    /// The tags that the ids add, ascending; or an id that is in the sketch, or occurs again, where those are refused.
-    pub(super) fn finish(mut self, task: TaskDigest, repeats: Repeats) -> Result<Vec<Tag>, ReportId> {
+    /// The tags that the ids add, ascending; where repeats are refused, no id may be in the sketch, or occur again.
+    pub(super) fn finish(mut self, task: TaskDigest, repeats: Repeats) -> Result<Vec<Tag>, AggregateError> {
         self.narrow();
         let tag_of = |&(place, id): &(u32, ReportId)| tag(task, place, id);
         let mut tags = sorted(self.candidates.iter().map(tag_of).collect());
@@ -179,7 +168,7 @@ impl Sieve<'_> {
         });
         let id_of = |repeated: Tag| self.candidates.iter().find(|candidate| tag_of(candidate) == repeated);
         match (repeats, repeated.and_then(id_of)) {
-            (Repeats::Refused, Some(&(_, id))) => Err(id),
+            (Repeats::Refused, Some(&(_, id))) => Err(AggregateError::Repeated(id)),
             _ => Ok(tags),
         }
     }
@@ -252,7 +241,7 @@ mod tests {
         (1..=count).map(id).collect()
     }
 
-    fn new_tags(sketch: &Sketch, ids: &[ReportId], repeats: Repeats) -> Result<Vec<Tag>, ReportId> {
+    fn new_tags(sketch: &Sketch, ids: &[ReportId], repeats: Repeats) -> Result<Vec<Tag>, AggregateError> {
         let mut sieve = sketch.sieve();
         sieve.add(ids.iter().copied());
         sieve.finish(task(), repeats)
@@ -329,7 +318,7 @@ mod tests {
             let ids = ids(rng, count);
             let sketch = sketch(&ids);
             let shared = count.min(MOST_TAGS);
-            let overlap = Common { shared, compared: shared };
+            let overlap = AggregateError::Overlap { shared, compared: shared };
             assert_eq!(sketch.check_disjoint(&sketch), Err(overlap));
             assert!(is_repeated(&sketch, &ids));
             assert!(is_repeated(&Sketch::default(), &[&ids[..], &ids].concat()));
@@ -343,7 +332,7 @@ mod tests {
             let ids = ids(rng, 2 * 1000 - 1);
             let (ours, theirs) = (&ids[..1000], &ids[999..]);
             let outcome = sketch(ours).check_disjoint(&sketch(theirs));
-            assert!(matches!(outcome, Err(Common { shared: 1, compared: 1..2000 })), "{outcome:?}");
+            assert!(matches!(outcome, Err(AggregateError::Overlap { shared: 1, compared: 1..2000 })), "{outcome:?}");
             assert!(is_repeated(&sketch(ours), theirs));
             // However many are added to a complete one.
             let more = [&theirs[1..], &self::ids(rng, 9000), &theirs[..1]].concat();
@@ -418,11 +407,11 @@ mod tests {
         let all = [&honest[..], &hostile].concat();
         let sum = sketch(&all);
         assert!(sum.tags.iter().all(|tag| place_in(tag) == 0));
-        assert!(matches!(sum.check_disjoint(&sum), Err(Common { shared: MOST_TAGS, .. })));
+        assert!(matches!(sum.check_disjoint(&sum), Err(AggregateError::Overlap { shared: MOST_TAGS, .. })));
         assert_eq!(sum.check_disjoint(&sketch(&honest)), Ok(()), "the price");
         // A few leave nearly all places.
         let sum = sketch(&[&honest[..], &hostile[..20]].concat());
-        assert!(matches!(sum.check_disjoint(&sketch(&honest)), Err(Common { shared: 1000, .. })));
+        assert!(matches!(sum.check_disjoint(&sketch(&honest)), Err(AggregateError::Overlap { shared: 1000, .. })));
     }
 
     #[test]
