@@ -206,7 +206,7 @@ impl Aggregate {
     }
 
     fn check_reports(&self, reports: &[Report]) -> Result<(), AggregateError> {
-        match reports.iter().find(|report| report.task_prefix() != self.task.prefix()) {
+        match reports.iter().find(|report| report.task_prefix != self.task.prefix()) {
             Some(report) => Err(AggregateError::OtherReport(report.id())),
             None => Ok(()),
         }

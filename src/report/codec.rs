@@ -67,8 +67,7 @@ impl Report {
         if bytes[4] != VERSION {
             return Err(ReportError::Version(bytes[4]));
         }
-        let mut task_prefix = [0; 8];
-        task_prefix.copy_from_slice(&bytes[5..13]);
+        let task_prefix: [u8; 8] = core::array::from_fn(|place| bytes[5 + place]);
         if task_prefix != task.digest().prefix() {
             return Err(ReportError::OtherTask { expected: hex(&task.digest().prefix()), found: hex(&task_prefix) });
         }
@@ -79,8 +78,7 @@ impl Report {
         if crc32fast::hash(content).to_le_bytes() != checksum {
             return Err(ReportError::Checksum);
         }
-        let mut id = [0; 16];
-        id.copy_from_slice(&content[13..HEADER]);
+        let id = core::array::from_fn(|place| content[13 + place]);
         let payload = content[HEADER..].to_vec();
         task.mechanism().check(&payload)?;
         Ok(Self { task_prefix, id: ReportId::new(id), payload })

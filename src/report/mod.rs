@@ -23,17 +23,13 @@ pub use codec::{ReportError, report_bytes};
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Report {
-    task_prefix: [u8; 8],
+    /// The first 8 bytes of the digest of the task that it answers.
+    pub(crate) task_prefix: [u8; 8],
     id: ReportId,
     payload: Vec<u8>,
 }
 
 impl Report {
-    /// The first 8 bytes of the digest of the task that the report answers.
-    pub(crate) fn task_prefix(&self) -> [u8; 8] {
-        self.task_prefix
-    }
-
     /// The report's id, unique in its task.
     #[must_use]
     pub fn id(&self) -> ReportId {
