@@ -30,13 +30,18 @@ struct Pinned {
 
 /// A folder, locked for as long as it lives.
 pub(super) struct Folder {
-    path: PathBuf,
-    pinned: Pinned,
-    key: SealingKey,
-    /// The complete batches, by number.
-    complete: Vec<u64>,
-    open: OpenBatch,
-    waiting: Vec<Name>,
+    pub(super) path: PathBuf,
+    /// The fewest requests of a batch.
+    pub(super) batch: u64,
+    /// The length of every request.
+    pub(super) sealed_length: usize,
+    /// The gateway's key, to which every request is sealed.
+    pub(super) key: SealingKey,
+    /// The complete batches of an earlier run, by number.
+    pub(super) complete: Vec<u64>,
+    pub(super) open: OpenBatch,
+    /// The requests that wait from an earlier run.
+    pub(super) waiting: Vec<Name>,
     _lock: File,
 }
 
@@ -59,40 +64,17 @@ impl Folder {
     ) -> Result<Self, RelayError> {
         fs::create_dir_all(path).map_err(|source| failed(path, source))?;
         let lock = lock(path)?;
-        let pinned = pinned(path, batch, bytes, keys)?;
-        let key = SealingKey::read(&pinned.keys)?;
-        let mut numbers = numbers(path)?;
-        let last = numbers.pop().unwrap_or(1);
+        let (key, sealed_length) = (SealingKey::read(&pinned_keys(path, batch, bytes, keys)?)?, sealed_length(bytes));
+        let mut complete = numbers(path)?;
+        let last = complete.pop().unwrap_or(1);
         let mut waiting = Vec::new();
-        for number in &numbers {
+        for number in &complete {
             let file = batch_file(path, *number);
-            let found = File::open(&file).and_then(|file| scan(&file, sealed_length(bytes)));
+            let found = File::open(&file).and_then(|file| scan(&file, sealed_length));
             waiting.extend(found.map_err(|source| failed(&file, source))?.into_iter().map(|(_, name)| name));
         }
-        let open = OpenBatch::open(path, last, sealed_length(bytes), &mut waiting)?;
-        Ok(Self { path: path.to_owned(), pinned, key, complete: numbers, open, waiting, _lock: lock })
-    }
-
-    /// The requests that wait.
-    pub(super) fn waiting(&self) -> u64 {
-        self.waiting.len() as u64
-    }
-
-    pub(super) fn names(&mut self) -> Vec<Name> {
-        std::mem::take(&mut self.waiting)
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// The complete batches of an earlier run.
-    pub(super) fn complete(&self) -> &[u64] {
-        &self.complete
-    }
-
-    pub(super) fn open_batch(&mut self) -> &mut OpenBatch {
-        &mut self.open
+        let open = OpenBatch::open(path, last, sealed_length, &mut waiting)?;
+        Ok(Self { path: path.to_owned(), batch, sealed_length, key, complete, open, waiting, _lock: lock })
     }
 
     /// Goes on to the next batch, and returns the number of the one that is complete.
@@ -102,20 +84,6 @@ impl Folder {
         sync_folder(&self.path)?;
         self.open = OpenBatch { number: number + 1, file: next, length: 0, requests: 0 };
         Ok(number)
-    }
-
-    pub(super) fn batch(&self) -> u64 {
-        self.pinned.batch
-    }
-
-    /// The gateway's key, to which every request is sealed.
-    pub(super) fn key(&self) -> &SealingKey {
-        &self.key
-    }
-
-    /// The length of every request.
-    pub(super) fn sealed_length(&self) -> usize {
-        sealed_length(self.pinned.bytes)
     }
 }
 
@@ -147,13 +115,13 @@ pub(super) fn batch_file(folder: &Path, number: u64) -> PathBuf {
     folder.join(format!("{number}.batch"))
 }
 
-/// What the folder was made for, which must be what is wanted.
-fn pinned(
+/// The gateway's keys of the first start. What the folder was made for must be what is wanted.
+fn pinned_keys(
     folder: &Path,
     batch: u64,
     bytes: usize,
     keys: impl FnOnce() -> Result<Vec<u8>, RelayError>,
-) -> Result<Pinned, RelayError> {
+) -> Result<Vec<u8>, RelayError> {
     let path = folder.join(PINNED);
     let text = match fs::read(&path) {
         Ok(text) => text,
@@ -167,7 +135,7 @@ fn pinned(
             };
             write_whole(folder, PINNED, &serde_json::to_vec(&pinned).map_err(io::Error::from)?, create)
                 .map_err(|source| failed(&path, source))?;
-            return Ok(pinned);
+            return Ok(pinned.keys);
         }
         Err(source) => return Err(failed(&path, source)),
     };
@@ -181,7 +149,7 @@ fn pinned(
              folder"
         )));
     }
-    Ok(found)
+    Ok(found.keys)
 }
 
 fn lock(folder: &Path) -> Result<File, RelayError> {
@@ -250,9 +218,9 @@ mod tests {
         for tail in [&whole[..1], &whole[..347], &[0; 348], &[9; 1000], &[]] {
             let file = batch_file(&path, 1);
             fs::write(&file, [&whole[..], tail].concat()).unwrap();
-            let mut folder = open(&path).unwrap();
-            assert_eq!((folder.waiting(), folder.complete()), (3, &[][..]));
-            assert_eq!((folder.open_batch().requests, folder.open_batch().length), (3, whole.len() as u64));
+            let folder = open(&path).unwrap();
+            assert_eq!((folder.waiting.len(), &*folder.complete), (3, &[][..]));
+            assert_eq!((folder.open.requests, folder.open.length), (3, whole.len() as u64));
             assert_eq!(fs::read(&file).unwrap(), whole);
         }
     }
@@ -268,14 +236,14 @@ mod tests {
         for name in ["x.batch", "3.batch.tmp", "-1.batch"] {
             fs::write(path.join(name), "x").unwrap();
         }
-        let mut folder = open(&path).unwrap();
-        assert_eq!((folder.complete(), folder.waiting()), (&[1][..], 2));
-        assert_eq!(folder.open_batch().number, 2);
-        let key = folder.key().clone();
+        let folder = open(&path).unwrap();
+        assert_eq!((&*folder.complete, folder.waiting.len()), (&[1][..], 2));
+        assert_eq!(folder.open.number, 2);
+        let key = folder.key.clone();
         drop(folder);
         // The key of the first start stays, whatever the gateway says later.
         fs::remove_file(path.with_extension("keys")).unwrap();
-        assert_eq!(*open(&path).unwrap().key(), key);
+        assert_eq!(open(&path).unwrap().key, key);
     }
 
     proptest! {
@@ -288,12 +256,12 @@ mod tests {
             let path = data.path().join("relay");
             drop(open(&path).unwrap());
             fs::write(batch_file(&path, 1), &bytes).unwrap();
-            prop_assert_eq!(open(&path).unwrap().waiting(), 0);
+            prop_assert_eq!(open(&path).unwrap().waiting.len(), 0);
             // One of two records is damaged.
             let mut damaged = records(2);
             damaged[at] ^= bytes.pop().unwrap_or(1).max(1);
             fs::write(batch_file(&path, 1), &damaged).unwrap();
-            prop_assert_eq!(open(&path).unwrap().waiting(), 1);
+            prop_assert_eq!(open(&path).unwrap().waiting.len(), 1);
             let pinned = path.join(PINNED);
             fs::write(&pinned, &bytes).unwrap();
             prop_assert!(open(&path).is_err());

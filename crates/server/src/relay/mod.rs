@@ -30,6 +30,7 @@ use self::routes::Intake;
 use self::upstream::Upstream;
 use self::writer::Writer;
 use crate::config::ServerConfig;
+use crate::limits::Limits;
 use crate::net;
 use crate::oblivious::{SealError, sealed_length};
 
@@ -204,7 +205,7 @@ impl Relay {
     /// Requests that wait from an earlier run.
     #[must_use]
     pub fn waiting(&self) -> u64 {
-        self.folder.waiting()
+        self.folder.waiting.len() as u64
     }
 
     /// Serves until `shutdown` is ready. Then it accepts no more connections, answers open requests, and stops. What
@@ -214,14 +215,14 @@ impl Relay {
     /// [`RelayError::Io`] when a thread cannot be started or waited for.
     pub async fn serve(self, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), RelayError> {
         let Self { listener, server, folder, upstream, max_waiting, .. } = self;
-        let (key, length) = (folder.key().clone(), folder.sealed_length());
+        let (header, keys, length) = (folder.key.header(), folder.key.list(), folder.sealed_length);
         let releaser = Releaser::new(&folder, upstream);
-        let (writer, inlet) = Writer::new(folder, releaser.inlet(), max_waiting);
-        let stop = releaser.stop();
+        let (writer, inlet) = Writer::new(folder, &releaser, max_waiting);
+        let stop = releaser.stop.clone();
         let named = |name: &str| thread::Builder::new().name(name.into());
         let writing = named("relay-writer").spawn(move || writer.run())?;
         let releasing = named("relay-release").spawn(move || releaser.run())?;
-        let intake = Arc::new(Intake::new(inlet, &key, length, &server));
+        let intake = Arc::new(Intake { inlet, header, keys, length, limits: Limits::new(&server) });
         let answering = |peer| Arc::clone(&intake).answering(peer);
         net::serve(listener, &server, None, answering, shutdown).await;
         drop(intake);

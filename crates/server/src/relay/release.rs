@@ -41,10 +41,12 @@ pub(super) struct Releaser {
     batch: u64,
     upstream: Upstream,
     key: SealingKey,
-    names: Names,
+    /// The names of requests that wait.
+    pub(super) names: Names,
     complete: Mutex<Receiver<u64>>,
-    inlet: Sender<u64>,
-    stop: Stop,
+    /// Where batches come in when they are complete.
+    pub(super) inlet: Sender<u64>,
+    pub(super) stop: Stop,
 }
 
 /// Ends a releaser between two requests.
@@ -78,30 +80,21 @@ impl Releaser {
     /// Begins with the batches that are complete in the folder.
     pub(super) fn new(folder: &Folder, upstream: Upstream) -> Self {
         let (inlet, complete) = channel();
-        for number in folder.complete() {
+        for number in &folder.complete {
             // The other end is here.
             let _ = inlet.send(*number);
         }
         Self {
-            folder: folder.path().to_owned(),
-            sealed_length: folder.sealed_length(),
-            batch: folder.batch(),
+            folder: folder.path.clone(),
+            sealed_length: folder.sealed_length,
+            batch: folder.batch,
             upstream,
-            key: folder.key().clone(),
+            key: folder.key.clone(),
             names: Arc::default(),
             complete: Mutex::new(complete),
             inlet,
             stop: Stop::default(),
         }
-    }
-
-    /// Where batches come in when they are complete, and the names of requests that wait.
-    pub(super) fn inlet(&self) -> (Sender<u64>, Names) {
-        (self.inlet.clone(), Arc::clone(&self.names))
-    }
-
-    pub(super) fn stop(&self) -> Stop {
-        self.stop.clone()
     }
 
     /// Releases until it is stopped.

@@ -15,32 +15,25 @@ use hyper::service::service_fn;
 use tokio::sync::{mpsc, oneshot};
 
 use super::writer::{Arrival, Kept};
-use crate::config::ServerConfig;
 use crate::limits::{Limits, busy};
 use crate::net::{Answers, Client, RequestBody};
-use crate::oblivious::{KEYS, REQUEST, SealingKey};
+use crate::oblivious::{KEYS, REQUEST};
 use crate::problem::{Problem, Reason, excerpt};
 
 /// What all connections share.
 pub(super) struct Intake {
-    inlet: mpsc::Sender<Arrival>,
-    header: [u8; 7],
-    keys: Vec<u8>,
-    length: usize,
-    limits: Limits,
+    /// Where requests go.
+    pub(super) inlet: mpsc::Sender<Arrival>,
+    /// Their first bytes, which name the gateway's key.
+    pub(super) header: [u8; 7],
+    /// The key, as `application/ohttp-keys`.
+    pub(super) keys: Vec<u8>,
+    /// The length of every request.
+    pub(super) length: usize,
+    pub(super) limits: Limits,
 }
 
 impl Intake {
-    /// Requests that name this key and have `length` bytes go to `inlet`.
-    pub(super) fn new(
-        inlet: mpsc::Sender<Arrival>,
-        key: &SealingKey,
-        length: usize,
-        config: &Arc<ServerConfig>,
-    ) -> Self {
-        Self { inlet, header: key.header(), keys: key.list(), length, limits: Limits::new(config) }
-    }
-
     /// The service of a connection from `peer`, whose address only counts towards the limits of one client.
     pub(super) fn answering(self: Arc<Self>, peer: IpAddr) -> impl Answers<Future: Send> + Send + use<> {
         service_fn(move |request: Request<RequestBody>| {

@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::folder::Folder;
 use super::record::{Name, append, name_of};
+use super::release::Releaser;
 use crate::limits::Upload;
 use crate::locks::hold;
 
@@ -45,13 +46,10 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// The writer of a folder, and where requests come in. Complete batches go to `release`.
-    pub(super) fn new(
-        mut folder: Folder,
-        (release, names): (Sender<u64>, Names),
-        max_waiting: u64,
-    ) -> (Self, mpsc::Sender<Arrival>) {
-        hold(&names).extend(folder.names());
+    /// The writer of a folder, and where requests come in. Complete batches go to the releaser.
+    pub(super) fn new(mut folder: Folder, releaser: &Releaser, max_waiting: u64) -> (Self, mpsc::Sender<Arrival>) {
+        let (release, names) = (releaser.inlet.clone(), Arc::clone(&releaser.names));
+        hold(&names).extend(folder.waiting.drain(..));
         let (inlet, arrivals) = mpsc::channel(QUEUED);
         (Self { folder, arrivals, names, release, max_waiting, broken: false }, inlet)
     }
@@ -91,7 +89,7 @@ impl Writer {
         drop(names);
         let written = self.write(&buffer);
         match &written {
-            Ok(()) => self.folder.open_batch().requests += added.len() as u64,
+            Ok(()) => self.folder.open.requests += added.len() as u64,
             Err(error) => {
                 tracing::error!(%error, "requests cannot be kept, and are refused: look at the relay's disk");
                 let mut names = hold(&self.names);
@@ -114,7 +112,7 @@ impl Writer {
         if buffer.is_empty() {
             return Ok(());
         }
-        let open = self.folder.open_batch();
+        let open = &mut self.folder.open;
         let written = write_at(&open.file, open.length, buffer).and_then(|()| {
             let synced = open.file.sync_data();
             self.broken = synced.is_err();
@@ -128,7 +126,7 @@ impl Writer {
     }
 
     fn complete_if_full(&mut self) {
-        if self.broken || self.folder.open_batch().requests < self.folder.batch() {
+        if self.broken || self.folder.open.requests < self.folder.batch {
             return;
         }
         match self.folder.complete_batch() {
