@@ -1,6 +1,7 @@
 //! Requests read within limits of number, size, time and memory.
 
 use std::future::poll_fn;
+use std::mem;
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Once};
@@ -15,7 +16,8 @@ use tokio::time::timeout;
 use super::config::ServerConfig;
 use super::net::{Client, Full, Portion, RateLimiter, Shares, Turns, client_address, is_proxy};
 use super::object;
-use super::problem::{Problem, Reason, excerpt};
+use super::problem::{Problem, Reason};
+use super::request::check_media_type;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
@@ -50,9 +52,9 @@ pub(super) struct Limits {
     spared: usize,
     /// The requests of each client that come through proxies and are being answered.
     forwarded: Arc<Shares>,
-    limiter: Option<RateLimiter>,
-    erasures: Option<RateLimiter>,
-    ids: Option<RateLimiter>,
+    requests: Option<RateLimiter>,
+    pub(super) erasures: Option<RateLimiter>,
+    pub(super) ids: Option<RateLimiter>,
     reports: Option<RateLimiter>,
     told_of_proxy: Once,
     /// For requests that are answered without waiting.
@@ -77,7 +79,7 @@ impl Limits {
             pending: Shares::new(pending.saturating_add(spared), config.client_pending_bytes()),
             spared,
             forwarded: Shares::new(config.max_connections, config.client_connections()),
-            limiter: config.rate_limit.map(|limit| RateLimiter::new(limit, 1)),
+            requests: config.rate_limit.map(|limit| RateLimiter::new(limit, 1)),
             erasures: config.open_erasure.map(|limit| RateLimiter::new(limit, 1)),
             ids: config.seeds_rate_limit.map(|limit| RateLimiter::new(limit, limit.burst)),
             reports: config.reports_rate_limit.map(|limit| RateLimiter::new(limit, largest / SHORTEST_REPORT)),
@@ -104,7 +106,7 @@ impl Limits {
 
     /// Whether the client may make a request now.
     pub(super) fn admit(&self, client: Client) -> Result<(), Problem> {
-        if self.is_relay(client) { Ok(()) } else { take(&self.limiter, client, 1) }
+        if self.is_relay(client) { Ok(()) } else { take(&self.requests, client, 1) }
     }
 
     /// A place for a request that comes through a proxy, to keep until it is answered. Other connections are counted
@@ -127,16 +129,6 @@ impl Limits {
     /// The most report ids that a client can get at once.
     pub(super) fn most_ids(&self, most: u32) -> u32 {
         self.ids.as_ref().map_or(most, |limiter| most.min(limiter.limit.burst))
-    }
-
-    /// Whether the client may have this many report ids now.
-    pub(super) fn admit_ids(&self, client: Client, count: u32) -> Result<(), Problem> {
-        take(&self.ids, client, count)
-    }
-
-    /// Whether the client may have a report erased now.
-    pub(super) fn admit_erasure(&self, client: Client) -> Result<(), Problem> {
-        take(&self.erasures, client, 1)
     }
 
     /// Whether the client may have this many reports stored now.
@@ -174,15 +166,11 @@ impl Limits {
     pub(super) async fn read_json<T: DeserializeOwned>(
         &self,
         headers: &HeaderMap,
-        body: Body,
+        mut body: Body,
         most: usize,
     ) -> Result<T, Problem> {
-        let found = headers.get(header::CONTENT_TYPE).map_or("", |value| value.to_str().unwrap_or("?"));
-        if !found.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json") {
-            let found = excerpt(found);
-            let problem = Reason::MediaType.because(format!("the Content-Type is '{found}': send application/json"));
-            return Err(self.refuse(headers, body, problem));
-        }
+        check_media_type(headers, "", &["application/json"])
+            .map_err(|problem| self.refuse(headers, &mut body, problem))?;
         let too_large =
             |_| Reason::BodyTooLarge.because(format!("the body has more than {most} bytes, the most that are read"));
         let bytes = self.collect(headers, body, most, too_large, |_, _| Ok(())).await?;
@@ -206,8 +194,8 @@ impl Limits {
                 return Err(too_large(declared));
             }
             let mut bytes = Vec::with_capacity(declared.min(ROOM_AT_FIRST));
-            let pace = Pace::new();
-            while let Some(data) = pace.next(&mut body, bytes.len()).await? {
+            let start = Instant::now();
+            while let Some(data) = next_in_time(&mut body, start, bytes.len()).await? {
                 let length = bytes.len() + data.len();
                 if length > most {
                     return Err(too_large(length));
@@ -222,7 +210,7 @@ impl Limits {
         };
         match timeout(self.config.request_timeout, collect).await {
             Ok(Ok(bytes)) => Ok(bytes),
-            Ok(Err(problem)) => Err(self.refuse_longer(headers, body, most, problem)),
+            Ok(Err(problem)) => Err(self.refuse_longer(headers, &mut body, most, problem)),
             Err(_) => Err(too_slow()),
         }
     }
@@ -230,15 +218,16 @@ impl Limits {
     /// The refusal, at once. The rest of the body is still read for a while: many clients look at an answer only after
     /// they have sent everything, and see a broken connection otherwise. A client that waits for `100 Continue` has not
     /// sent it.
-    pub(super) fn refuse(&self, headers: &HeaderMap, body: Body, problem: Problem) -> Problem {
+    pub(super) fn refuse(&self, headers: &HeaderMap, body: &mut Body, problem: Problem) -> Problem {
         self.refuse_longer(headers, body, self.config.max_body_bytes, problem)
     }
 
-    fn refuse_longer(&self, headers: &HeaderMap, mut body: Body, most: usize, problem: Problem) -> Problem {
+    fn refuse_longer(&self, headers: &HeaderMap, body: &mut Body, most: usize, problem: Problem) -> Problem {
         if headers.contains_key(header::EXPECT) || body.is_end_stream() {
             return problem;
         }
         let Ok(permit) = Arc::clone(&self.lingering).try_acquire_owned() else { return problem };
+        let mut body = mem::take(body);
         tokio::spawn(async move {
             let discard = async {
                 let mut left = most.saturating_mul(2);
@@ -256,7 +245,7 @@ impl Limits {
 }
 
 /// Takes this many from the client's bucket, where there is a limit.
-fn take(limiter: &Option<RateLimiter>, client: Client, count: u32) -> Result<(), Problem> {
+pub(super) fn take(limiter: &Option<RateLimiter>, client: Client, count: u32) -> Result<(), Problem> {
     limiter.as_ref().map_or(Ok(()), |limiter| limiter.take(client, count, Instant::now()).map_err(too_often))
 }
 
@@ -308,32 +297,20 @@ fn declared_length(headers: &HeaderMap) -> usize {
     headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok()).unwrap_or(0)
 }
 
-/// The speed of a body from its start.
-struct Pace(Instant);
-
-impl Pace {
-    fn new() -> Self {
-        Self(Instant::now())
-    }
-
-    /// The next piece of a body, after this many bytes, unless it is too late.
-    async fn next(&self, body: &mut Body, received: usize) -> Result<Option<Bytes>, Problem> {
-        let allowed = BODY_GRACE + Duration::from_secs_f64(received as f64 / SLOWEST_BODY);
-        let next = timeout(allowed.saturating_sub(self.0.elapsed()), next_data(body)).await;
-        next.map_err(|_| too_slow())?.transpose().map_err(|error| cut_off(&error))
-    }
+/// The next piece of a body, after this many bytes since its start, unless it is too late.
+async fn next_in_time(body: &mut Body, start: Instant, received: usize) -> Result<Option<Bytes>, Problem> {
+    let allowed = BODY_GRACE + Duration::from_secs_f64(received as f64 / SLOWEST_BODY);
+    let next = timeout(allowed.saturating_sub(start.elapsed()), next_data(body)).await;
+    next.map_err(|_| too_slow())?.transpose().map_err(|error| cut_off(&error))
 }
 
 /// The next piece of a body.
 async fn next_data(body: &mut Body) -> Option<Result<Bytes, axum::Error>> {
     loop {
-        match poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await? {
-            // Trailers carry no report.
-            Ok(frame) => match frame.into_data() {
-                Ok(data) => return Some(Ok(data)),
-                Err(_) => continue,
-            },
-            Err(error) => return Some(Err(error)),
+        let frame = poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await?;
+        // Trailers carry no report.
+        if let Some(data) = frame.map(|frame| frame.into_data().ok()).transpose() {
+            return Some(data);
         }
     }
 }

@@ -3,9 +3,24 @@
 
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path as UrlPath, Query};
+use axum::http::HeaderMap;
+use axum::http::header::CONTENT_TYPE;
+
+use super::problem::{Problem, Reason, excerpt};
 
 /// The id in the path.
 pub(super) type Id = Result<UrlPath<String>, PathRejection>;
 
 /// The names and values of the query.
 pub(super) type Parameters = Result<Query<Vec<(String, String)>>, QueryRejection>;
+
+/// Refuses a body that has none of these media types, of which it asks for `what`.
+pub(super) fn check_media_type(headers: &HeaderMap, what: &str, types: &[&str]) -> Result<(), Problem> {
+    let found = headers.get(CONTENT_TYPE).map_or("", |value| value.to_str().unwrap_or("?"));
+    let essence = found.split(';').next().unwrap_or_default().trim();
+    if types.iter().any(|known| known.eq_ignore_ascii_case(essence)) {
+        return Ok(());
+    }
+    let (found, known) = (excerpt(found), types.join(" or "));
+    Err(Reason::MediaType.because(format!("the Content-Type is '{found}': send {what}{known}")))
+}

@@ -18,7 +18,8 @@ use super::writer::{Arrival, Kept};
 use crate::limits::{Limits, busy};
 use crate::net::{Answers, Client, RequestBody};
 use crate::oblivious::{KEYS, REQUEST};
-use crate::problem::{Problem, Reason, excerpt};
+use crate::problem::{Problem, Reason};
+use crate::request::check_media_type;
 
 /// What all connections share.
 pub(super) struct Intake {
@@ -64,12 +65,11 @@ impl Intake {
 
     /// Keeps a sealed request: 202 when it is on the disk.
     async fn take(&self, client: Client, request: Request<Body>) -> Result<Response, Problem> {
-        let (parts, body) = request.into_parts();
+        let (parts, mut body) = request.into_parts();
         // Pages send it without a type, and so without asking beforehand.
-        let found = parts.headers.get(CONTENT_TYPE).map_or(REQUEST, |value| value.to_str().unwrap_or("?"));
-        if !found.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(REQUEST) {
-            let detail = format!("the Content-Type is '{}': send sealed reports as {REQUEST}", excerpt(found));
-            return Err(self.limits.refuse(&parts.headers, body, Reason::MediaType.because(detail)));
+        if parts.headers.contains_key(CONTENT_TYPE) {
+            check_media_type(&parts.headers, "sealed reports as ", &[REQUEST])
+                .map_err(|problem| self.limits.refuse(&parts.headers, &mut body, problem))?;
         }
         let upload = self.limits.read(client, &parts.headers, body).await?;
         if upload.bytes.len() != self.length {

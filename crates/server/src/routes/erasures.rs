@@ -13,6 +13,7 @@ use super::audited::Audited;
 use super::blocking::blocking;
 use super::observe::RequestId;
 use crate::app::App;
+use crate::limits;
 use crate::net::Client;
 use crate::origins::supply_type;
 use crate::problem::{Problem, Reason};
@@ -44,17 +45,14 @@ pub(super) async fn erase(
     Extension(request): Extension<RequestId>,
     id: Id,
     mut headers: HeaderMap,
-    body: Body,
+    mut body: Body,
 ) -> Result<Response, Problem> {
     let checked = app.find(id).and_then(|reports| {
         let open = app.config.open_erasure.is_some() && app.tokens.who(&headers).is_none();
         let who = if open { None } else { Some(app.tokens.check(&headers, Role::Admin)?) };
         Ok((reports, who))
     });
-    let (reports, who) = match checked {
-        Ok(checked) => checked,
-        Err(problem) => return Err(app.limits.refuse(&headers, body, problem)),
-    };
+    let (reports, who) = checked.map_err(|problem| app.limits.refuse(&headers, &mut body, problem))?;
     supply_type(&mut headers, &reports.settings(), "application/json");
     let Wanted { ids } = app.limits.read_json(&headers, body, DOCUMENT_BYTES).await?;
     let most = if who.is_some() { MOST } else { MOST_WITHOUT };
@@ -63,7 +61,7 @@ pub(super) async fn erase(
         return Err(Reason::BadCount.because(format!("there are {count} ids: name 1 to {most} in a request{more}")));
     }
     if who.is_none() {
-        app.limits.admit_erasure(client)?;
+        limits::take(&app.limits.erasures, client, 1)?;
     }
     let task = reports.task().digest();
     let store = Arc::clone(&app.store);

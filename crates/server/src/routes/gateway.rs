@@ -15,7 +15,8 @@ use super::reports;
 use crate::app::App;
 use crate::net::Client;
 use crate::oblivious::{Inner, KEYS, OpenError, REQUEST, RESPONSE, answer};
-use crate::problem::{Problem, Reason, excerpt};
+use crate::problem::{Problem, Reason};
+use crate::request::check_media_type;
 
 /// More than any answer about reports.
 const LONGEST_ANSWER: usize = 1 << 20;
@@ -30,11 +31,10 @@ pub(super) async fn take(
     State(app): State<Arc<App>>,
     Extension(client): Extension<Client>,
     headers: HeaderMap,
-    body: Body,
+    mut body: Body,
 ) -> Result<Response, Problem> {
-    if let Err(problem) = check_media_type(&headers) {
-        return Err(app.limits.refuse(&headers, body, problem));
-    }
+    check_media_type(&headers, "sealed requests as ", &[REQUEST])
+        .map_err(|problem| app.limits.refuse(&headers, &mut body, problem))?;
     let upload = app.limits.read(client, &headers, body).await?;
     let (request, sealer) = app.gateway.open(&upload.bytes).map_err(not_opened)?;
     drop(upload);
@@ -76,15 +76,6 @@ pub(super) async fn take(
 /// Whether the same request may have another answer later.
 fn is_passing(status: StatusCode) -> bool {
     matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS) || status.is_server_error()
-}
-
-fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
-    let found = headers.get(CONTENT_TYPE).map_or("", |value| value.to_str().unwrap_or("?"));
-    if found.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(REQUEST) {
-        return Ok(());
-    }
-    let found = excerpt(found);
-    Err(Reason::MediaType.because(format!("the Content-Type is '{found}': send sealed requests as {REQUEST}")))
 }
 
 fn not_opened(error: OpenError) -> Problem {

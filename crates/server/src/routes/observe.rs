@@ -74,8 +74,8 @@ pub(super) fn refuse(app: &App, request: Request, problem: Problem) -> Response 
 }
 
 fn refused(app: &App, request: Request, problem: Problem) -> Response {
-    let (parts, body) = request.into_parts();
-    app.limits.refuse(&parts.headers, body, problem).into_response()
+    let (parts, mut body) = request.into_parts();
+    app.limits.refuse(&parts.headers, &mut body, problem).into_response()
 }
 
 /// The request's id, for lines of its own.

@@ -6,7 +6,7 @@ use std::time::Instant;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Extension, State};
-use axum::http::{HeaderMap, header};
+use axum::http::HeaderMap;
 use serde::Serialize;
 use tokio::time::timeout;
 
@@ -17,8 +17,8 @@ use crate::issuing::Issuer;
 use crate::limits::{Upload, busy};
 use crate::net::Client;
 use crate::origins::supply_type;
-use crate::problem::{Problem, Reason, Rejected, excerpt, urn};
-use crate::request::Id;
+use crate::problem::{Problem, Reason, Rejected, urn};
+use crate::request::{Id, check_media_type};
 use crate::store::{Batch, CommitError, Committed, TaskReports, TaskSettings};
 use ldp_pca::internal::mechanism::Summable;
 use ldp_pca::report::{Report, ReportError};
@@ -58,22 +58,19 @@ pub(super) async fn take(
     Extension(client): Extension<Client>,
     id: Id,
     mut headers: HeaderMap,
-    body: Body,
+    mut body: Body,
 ) -> Result<Json<Verdict>, Problem> {
     let start = Instant::now();
     let checked = app.find(id).and_then(|reports| {
         let settings = reports.settings();
         let expired = check_period(&app, &settings)?;
         supply_type(&mut headers, &settings, REPORTS);
-        check_media_type(&headers)?;
+        check_media_type(&headers, "reports as ", &[REPORTS, "application/octet-stream"])?;
         let over = || CommitError::of_closed(&settings);
         let closed = expired.map(CommitError::Expired).or_else(over).or_else(|| full(&app, &*reports, &settings));
         Ok((reports, settings, closed))
     });
-    let (reports, settings, closed) = match checked {
-        Ok(checked) => checked,
-        Err(problem) => return Err(app.limits.refuse(&headers, body, problem)),
-    };
+    let (reports, settings, closed) = checked.map_err(|problem| app.limits.refuse(&headers, &mut body, problem))?;
     let upload = app.limits.read(client, &headers, body).await?;
     check_length(&upload.bytes, &*reports)?;
     app.limits.admit_reports(client, upload.bytes.len() / reports.report_bytes())?;
@@ -121,17 +118,6 @@ fn check_period(app: &App, settings: &TaskSettings) -> Result<Option<u64>, Probl
 fn full(app: &App, reports: &dyn TaskReports, settings: &TaskSettings) -> Option<CommitError> {
     let (limit, records) = (app.ceiling(reports, settings), reports.counts().records);
     (records >= limit).then_some(CommitError::Quota { limit, records })
-}
-
-fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
-    let found = headers.get(header::CONTENT_TYPE).map_or("", |value| value.to_str().unwrap_or("?"));
-    let essence = found.split(';').next().unwrap_or_default().trim();
-    if [REPORTS, "application/octet-stream"].iter().any(|known| known.eq_ignore_ascii_case(essence)) {
-        return Ok(());
-    }
-    let found = excerpt(found);
-    Err(Reason::MediaType
-        .because(format!("the Content-Type is '{found}': send reports as {REPORTS} or application/octet-stream")))
 }
 
 /// A body is one or more whole reports.

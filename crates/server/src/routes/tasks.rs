@@ -18,6 +18,7 @@ use super::relayed;
 use super::reports::not_committed;
 use crate::app::{App, Status};
 use crate::issuing::{MOST, OPEN_COUNT};
+use crate::limits;
 use crate::net::Client;
 use crate::object;
 use crate::origins::{is_origin, supply_type};
@@ -83,13 +84,11 @@ pub(super) async fn put(
     query: Parameters,
     Extension(request): Extension<RequestId>,
     headers: HeaderMap,
-    body: Body,
+    mut body: Body,
 ) -> Result<Response, Problem> {
     let UrlPath(id) = id.map_err(|_| Problem::unknown_path())?;
-    let who = match app.tokens.check(&headers, Role::Admin) {
-        Ok(who) => who,
-        Err(problem) => return Err(app.limits.refuse(&headers, body, problem)),
-    };
+    let who = app.tokens.check(&headers, Role::Admin);
+    let who = who.map_err(|problem| app.limits.refuse(&headers, &mut body, problem))?;
     // Then the change is only reported, not made.
     let dry_run = flag(query, "dry_run")?;
     let PutTask { task, settings: changes } =
@@ -187,7 +186,7 @@ pub(super) async fn issue(
         return Err(Reason::BadCount.because(format!("count is {count}: ask for 1 to {most} ids at a time{more}")));
     }
     if !admin {
-        app.limits.admit_ids(client, count)?;
+        limits::take(&app.limits.ids, client, count)?;
     }
     let ids = app.issuer.issue(reports.task().digest(), count);
     let ids = ids.map_err(|error| Problem::internal(format!("no randomness from the system: {error}")))?;
