@@ -101,7 +101,7 @@ impl App {
         let computed = metrics.computed_recoveries.clone();
         Self {
             store,
-            events: Events::new(config.event_streams(), config.client_event_streams()),
+            events: Events::new(config.event_streams(), config.client_places()),
             issuer,
             gateway,
             limits: Limits::new(config),

@@ -78,7 +78,7 @@ impl Limits {
             config: Arc::clone(config),
             pending: Shares::new(pending.saturating_add(spared), config.client_pending_bytes()),
             spared,
-            forwarded: Shares::new(config.max_connections, config.client_connections()),
+            forwarded: Shares::new(config.max_connections, config.client_places()),
             requests: config.rate_limit.map(|limit| RateLimiter::new(limit, 1)),
             erasures: config.open_erasure.map(|limit| RateLimiter::new(limit, 1)),
             ids: config.seeds_rate_limit.map(|limit| RateLimiter::new(limit, limit.burst)),

@@ -294,17 +294,14 @@ impl ServerConfig {
         Some(format!("{zero} is 0: nobody would be served; give at least 1"))
     }
 
-    pub(crate) fn client_connections(&self) -> Most {
+    /// One client's share of the connections, and of the event streams.
+    pub(crate) fn client_places(&self) -> Most {
         self.share(CLIENT_PLACES)
     }
 
     /// The event streams that may be open at the same time, over all tasks.
     pub(crate) fn event_streams(&self) -> usize {
         (self.max_connections / STREAMS).max(1)
-    }
-
-    pub(crate) fn client_event_streams(&self) -> Most {
-        self.share(CLIENT_PLACES)
     }
 
     /// The largest body fits, and beside it another client's.
@@ -410,7 +407,7 @@ mod tests {
     fn one_client_has_a_part_of_what_all_share() {
         let most = |config: &ServerConfig| {
             let (connections, streams) = (config.max_connections, config.event_streams());
-            let of_client = (config.client_connections().of(connections), config.client_event_streams().of(streams));
+            let of_client = (config.client_places().of(connections), config.client_places().of(streams));
             (streams, of_client, config.client_pending_bytes().of(config.pending_bytes()))
         };
         assert_eq!(most(&ServerConfig::new("")), (1024, (1024, 64), 16 << 20));

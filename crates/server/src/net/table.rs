@@ -105,7 +105,7 @@ impl Table {
             clock: Arc::default(),
             open: Mutex::default(),
             max_connections: config.max_connections.max(1),
-            of_client: config.client_connections(),
+            of_client: config.client_places(),
             header: milliseconds(fixed.header_timeout),
             idle: milliseconds(fixed.idle_timeout),
             stall: milliseconds(config.request_timeout),

@@ -35,7 +35,7 @@ use hyper::service::service_fn;
 use tokio::task::yield_now;
 use tower_service::Service;
 
-use self::observe::{Admission, Route, observe, refuse};
+use self::observe::{Admission, observe, refuse};
 use crate::app::App;
 use crate::net::{Answers, Client, RequestBody, TwoLengths};
 use crate::oblivious::GATEWAY;
@@ -99,7 +99,7 @@ impl Routes {
             let (parts, body) = request.into_parts();
             reports::take(State(Arc::clone(app)), Extension(client), Ok(task), parts.headers, body)
         };
-        observe(app, admitted, Some(Route::Known(REPORTS)), request.map(Body::new), take).await
+        observe(app, admitted, Some(REPORTS.into()), request.map(Body::new), take).await
     }
 }
 

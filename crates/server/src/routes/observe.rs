@@ -4,6 +4,7 @@
 //! nothing else that a client sent: no query, no body, no token, and neither bytes nor id of a report. An accepted
 //! upload has a line at the level `debug` only.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -35,7 +36,7 @@ pub(super) async fn layer(
     next: Next,
 ) -> Response {
     // The page's files have no route.
-    let route = request.extensions().get::<MatchedPath>().cloned().map(Route::Matched);
+    let route = request.extensions().get::<MatchedPath>().map(|path| Cow::Owned(path.as_str().to_owned()));
     let known = client.as_ref().ok().copied();
     let answer = |mut request: Request, id: &HeaderValue| {
         request.extensions_mut().insert(RequestId(id.clone()));
@@ -49,7 +50,7 @@ pub(super) async fn layer(
 pub(super) async fn observe<F>(
     app: &App,
     client: Result<Client, Problem>,
-    route: Option<Route>,
+    route: Option<Cow<'static, str>>,
     request: Request,
     answer: impl FnOnce(Request, &HeaderValue) -> F,
 ) -> Response
@@ -59,7 +60,7 @@ where
     let seen = Seen::of(app, &request, route);
     let response = if seen.asked && origins::is_preflight(&request) {
         origins::preflight(seen.allowance.as_ref())
-    } else if let Err(problem) = admit(app, client, seen.route.as_ref()) {
+    } else if let Err(problem) = admit(app, client, seen.route.as_deref()) {
         refused(app, request, problem)
     } else {
         answer(request, &seen.id).await.into_response()
@@ -93,29 +94,12 @@ impl RequestId {
 pub(super) struct Admission(pub(super) Result<Client, Problem>);
 
 /// Whether the request may be answered.
-fn admit(app: &App, client: Result<Client, Problem>, route: Option<&Route>) -> Result<(), Problem> {
+fn admit(app: &App, client: Result<Client, Problem>, route: Option<&str>) -> Result<(), Problem> {
     // A supervisor that restarts a server that does not answer must not be refused for asking too often.
-    if route.is_some_and(|route| health::PATHS.contains(&route.as_str())) {
+    if route.is_some_and(|route| health::PATHS.contains(&route)) {
         return Ok(());
     }
     app.limits.admit(client?)
-}
-
-/// The path of the interface that a request is for.
-pub(super) enum Route {
-    /// Found by the router.
-    Matched(MatchedPath),
-    /// Found without the router.
-    Known(&'static str),
-}
-
-impl Route {
-    fn as_str(&self) -> &str {
-        match self {
-            Self::Matched(path) => path.as_str(),
-            Self::Known(path) => path,
-        }
-    }
 }
 
 /// The parts of a request that are kept for its answer and its log line.
@@ -123,7 +107,8 @@ struct Seen {
     start: Instant,
     id: HeaderValue,
     method: Method,
-    route: Option<Route>,
+    /// The path of the interface that the request is for.
+    route: Option<Cow<'static, str>>,
     /// Whether the request comes from a page.
     asked: bool,
     allowance: Option<HeaderValue>,
@@ -132,7 +117,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(app: &App, request: &Request, route: Option<Route>) -> Self {
+    fn of(app: &App, request: &Request, route: Option<Cow<'static, str>>) -> Self {
         let headers = request.headers();
         let id = headers.get(&REQUEST_ID).filter(|id| is_sane(id)).cloned().unwrap_or_else(next_id);
         let asked = route.is_some() && headers.contains_key(ORIGIN);
@@ -168,7 +153,7 @@ impl Seen {
                     $level,
                     request = self.id.to_str().unwrap_or_default(),
                     method = %self.method,
-                    route = self.route.as_ref().map_or("", Route::as_str),
+                    route = self.route.as_deref().unwrap_or_default(),
                     task = self.task.as_deref(),
                     status = status.as_u16(),
                     problem = kind.map(Reason::name),
@@ -202,7 +187,6 @@ fn is_sane(id: &HeaderValue) -> bool {
 /// An id that no other request of this process has, and hardly one of another.
 fn next_id() -> HeaderValue {
     static NEXT: AtomicU64 = AtomicU64::new(0);
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut number = NEXT.fetch_add(1, Ordering::Relaxed);
     if number == 0 {
         // The first one chooses the start. Without randomness, ids start at 1 in every process.
@@ -211,12 +195,7 @@ fn next_id() -> HeaderValue {
         number = u64::from_le_bytes(random) >> 1;
         NEXT.fetch_add(number, Ordering::Relaxed);
     }
-    let mut text = [0; 16];
-    for digit in text.iter_mut().rev() {
-        *digit = DIGITS[(number & 15) as usize];
-        number >>= 4;
-    }
-    HeaderValue::from_bytes(&text).unwrap_or(HeaderValue::from_static("0"))
+    HeaderValue::try_from(format!("{number:016x}")).unwrap_or(HeaderValue::from_static("0"))
 }
 
 #[cfg(test)]
