@@ -13,12 +13,7 @@ pub(super) const UNSAFE: &str = "CASE WHEN current_setting('fsync') = 'off' THEN
 
 /// The result of [`UNSAFE`].
 pub(super) fn check(found: Option<&str>) -> Result<(), PostgresError> {
-    match found {
-        None => Ok(()),
-        Some("fsync") => Err(PostgresError::NotDurable { setting: "fsync" }),
-        Some("full_page_writes") => Err(PostgresError::NotDurable { setting: "full_page_writes" }),
-        Some(_) => Err(PostgresError::NotDurable { setting: "synchronous_commit" }),
-    }
+    found.map_or(Ok(()), |setting| Err(PostgresError::NotDurable { setting: setting.into() }))
 }
 
 /// Commits, and asks the same session whether that was durable.

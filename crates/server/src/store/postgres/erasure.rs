@@ -6,7 +6,7 @@
 use tokio_postgres::{Client, types::Type};
 
 use super::error::PostgresError;
-use super::schema::{ERASED_XID, SNAPSHOT_LOCKS, lock_alone};
+use super::schema::{self, ERASED_XID, SNAPSHOT_LOCKS, lock_alone};
 use super::snapshots;
 use super::statements::Statements;
 use crate::store::ErasedReports;
@@ -19,6 +19,7 @@ pub(super) async fn erase(
     task: &Task,
     ids: &[ReportId],
 ) -> Result<Option<ErasedReports>, PostgresError> {
+    schema::check_durable(client).await?;
     let statements = Statements::to("erase reports", client);
     let digest = task.digest().to_string();
     statements.begin().await?;

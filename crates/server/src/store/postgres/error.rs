@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use crate::store::has_second_wave;
+use crate::store::{TaskSettings, has_second_wave};
 use ldp_pca::task::{TaskDigest, TaskError};
 
 /// Reasons why a database cannot be used as a store. No message contains a password.
@@ -54,7 +54,7 @@ pub enum PostgresError {
     )]
     NotDurable {
         /// The setting.
-        setting: &'static str,
+        setting: String,
     },
     /// A release of PostgreSQL that lacks required features.
     #[error("the database is PostgreSQL {found}, but 13 or newer is needed: upgrade it")]
@@ -117,6 +117,12 @@ impl PostgresError {
     /// The error of an attempt to `action`.
     pub(super) fn query(action: &'static str) -> impl FnOnce(tokio_postgres::Error) -> Self {
         move |error| Self::Query { action, reason: describe(&error) }
+    }
+
+    /// The settings of a task, as the table has them.
+    pub(super) fn settings(digest: &str, json: &str) -> Result<TaskSettings, Self> {
+        let unknown = |error: serde_json::Error| Self::Settings { digest: digest.into(), reason: error.to_string() };
+        serde_json::from_str(json).map_err(unknown)
     }
 }
 

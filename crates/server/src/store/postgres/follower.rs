@@ -5,19 +5,17 @@ use std::pin::pin;
 use std::sync::{Arc, RwLock};
 
 use futures_util::TryStreamExt;
-use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row};
 
 use super::durability::{self, UNSAFE};
 use super::error::PostgresError;
-use super::options::PostgresOptions;
 use super::pool::{Address, Database, Pool};
 use super::shared::{FoundTask, Shared};
 use super::statements::Statements;
 use super::task::PostgresTask;
-use super::{schema, snapshots, state::Range};
+use super::{PostgresOptions, schema, snapshots, state::Range};
 use crate::locks::{hold, read_lock, write_lock};
 use crate::store::{TaskReports, sum};
 use ldp_pca::aggregate::Aggregate;
@@ -170,7 +168,7 @@ impl Follower {
             if let (Some(before), Some(counted)) = (before, counted.and_then(|counted| counted.get(&digest))) {
                 self.compare(client, before, *counted, &shared, ended).await?;
             }
-            let task = PostgresTask::start(shared, &self.pool, &self.options, &Handle::current());
+            let task = PostgresTask::start(shared, &self.pool, &self.options.metrics);
             self.replace(digest, Some(Arc::new(task)));
         }
         Ok(())
@@ -227,13 +225,13 @@ pub(super) fn tasks_of(tasks: &Tasks) -> Vec<Arc<PostgresTask>> {
 }
 
 fn read_task(row: &Row) -> Result<FoundTask, PostgresError> {
-    let digest = || row.get::<_, String>(1);
-    let task = Task::from_json(row.get(2)).map_err(|source| PostgresError::Task { digest: digest(), source })?;
-    if task.digest().to_string() != digest() {
-        return Err(PostgresError::OtherTask { expected: digest(), found: task.digest() });
-    }
-    let settings = serde_json::from_str(row.get(3))
-        .map_err(|error| PostgresError::Settings { digest: digest(), reason: error.to_string() })?;
+    let digest: String = row.get(1);
+    let task = match Task::from_json(row.get(2)) {
+        Ok(task) if task.digest().to_string() == digest => task,
+        Ok(other) => return Err(PostgresError::OtherTask { expected: digest, found: other.digest() }),
+        Err(source) => return Err(PostgresError::Task { digest, source }),
+    };
+    let settings = PostgresError::settings(&digest, row.get(3))?;
     Ok(FoundTask { task, number: row.get(0), settings, erased: row.get(4) })
 }
 

@@ -10,7 +10,6 @@ mod durability;
 mod erasure;
 mod error;
 mod follower;
-mod options;
 mod pool;
 mod schema;
 mod shared;
@@ -36,15 +35,14 @@ use self::pool::{Address, Pool};
 use self::schema::{ERASED_XID, lock_alone};
 use self::statements::{LOCKS, Statements};
 use super::{
-    DeletedTask, Erase, ErasedReports, NextWave, Put, RefinementPlan, ReportStore, StoreError, TaskReports,
-    TaskSettings,
+    DeletedTask, Erase, ErasedReports, NextWave, Put, RefinementPlan, ReportStore, StoreError, StoreMetrics,
+    TaskReports, TaskSettings,
 };
 use crate::locks::{hold, read_lock};
 use ldp_pca::report::ReportId;
 use ldp_pca::task::{Task, TaskDigest};
 
 pub use error::PostgresError;
-pub(in super::super) use options::PostgresOptions;
 
 /// The longest that [`ReportStore::check`] waits.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
@@ -56,6 +54,33 @@ const NEW_TASKS: &str = "UPDATE ldp_pca.meta SET tasks_version = tasks_version +
 /// take turns.
 const PROBE: &str =
     "TRUNCATE ldp_pca.probe; INSERT INTO ldp_pca.probe SELECT decode(repeat('5a', 65536), 'hex'); COMMIT";
+
+/// The options for using a database.
+#[derive(Clone, Debug)]
+pub(crate) struct PostgresOptions {
+    /// Connections at the same time, beside the follower's.
+    pub(crate) connections: usize,
+    /// The time between two looks at other aggregators' writes.
+    pub(crate) poll: Duration,
+    /// Reports after which a snapshot is written.
+    pub(crate) snapshot_reports: u64,
+    /// Bytes of reports after which a snapshot is written: as many as the sum has, where that is more.
+    pub(crate) snapshot_bytes: u64,
+    /// Its metrics.
+    pub(crate) metrics: StoreMetrics,
+}
+
+impl Default for PostgresOptions {
+    fn default() -> Self {
+        Self {
+            connections: 8,
+            poll: Duration::from_millis(250),
+            snapshot_reports: 1 << 18,
+            snapshot_bytes: 64 << 20,
+            metrics: StoreMetrics::default(),
+        }
+    }
+}
 
 /// All tasks of a database.
 pub(in super::super) struct PostgresStore {
@@ -150,10 +175,7 @@ impl ReportStore for PostgresStore {
     }
 
     fn put(&self, task: Task, settings: TaskSettings) -> Result<Put, StoreError> {
-        self.change(async |client| {
-            schema::check_durable(client).await?;
-            put(client, &task, Some(&settings)).await
-        })
+        self.change(async |client| put(client, &task, Some(&settings)).await)
     }
 
     fn delete(&self, digest: TaskDigest, erase: Erase) -> Result<bool, StoreError> {
@@ -172,26 +194,17 @@ impl ReportStore for PostgresStore {
         let Some(task) = read_lock(&self.tasks).get(&task).map(|task| task.shared.task.clone()) else {
             return Ok(None);
         };
-        self.change(async |client| {
-            schema::check_durable(client).await?;
-            erasure::erase(client, &task, ids).await
-        })
+        self.change(async |client| erasure::erase(client, &task, ids).await)
     }
 
     fn close_first_wave(&self, task: TaskDigest, plan: RefinementPlan) -> Result<bool, StoreError> {
-        self.change(async |client| {
-            schema::check_durable(client).await?;
-            waves::close(client, task, plan).await
-        })
+        self.change(async |client| waves::close(client, task, plan).await)
     }
 
     fn open_second_wave(&self, first: TaskDigest, second: NextWave) -> Result<Option<(TaskDigest, Put)>, StoreError> {
         let Some(reports) = self.task(first) else { return Ok(None) };
         let rows = second.records + reports.damage().passed_over;
-        self.change(async |client| {
-            schema::check_durable(client).await?;
-            waves::open(client, first, &second, rows).await
-        })
+        self.change(async |client| waves::open(client, first, &second, rows).await)
     }
 
     fn check(&self) -> Result<(), String> {
@@ -226,6 +239,7 @@ impl Drop for PostgresStore {
 
 /// Adds a task, or gives it other settings if there are some.
 async fn put(client: &Client, task: &Task, settings: Option<&TaskSettings>) -> Result<Put, PostgresError> {
+    schema::check_durable(client).await?;
     let statements = Statements::to("store a task", client);
     statements.begin().await?;
     let put = put_in_transaction(client, task, settings).await?;

@@ -8,8 +8,8 @@ use tokio::task::spawn_blocking;
 use tokio_postgres::Client;
 use tokio_postgres::types::{ToSql, Type};
 
+use super::PostgresOptions;
 use super::error::PostgresError;
-use super::options::PostgresOptions;
 use super::schema::{ERASED_XID, SNAPSHOT_LOCKS};
 use super::shared::{Compared, Shared};
 use super::state::Snapshot;

@@ -4,11 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use tokio::runtime::Handle;
 use tokio::sync::{Mutex as AsyncMutex, watch};
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::options::PostgresOptions;
 use super::pool::Pool;
 use super::shared::Shared;
 use super::state::Awaited;
@@ -34,13 +32,13 @@ pub(super) struct PostgresTask {
 
 impl PostgresTask {
     /// Starts the writers.
-    pub(super) fn start(shared: Arc<Shared>, pool: &Arc<Pool>, options: &PostgresOptions, runtime: &Handle) -> Self {
+    pub(super) fn start(shared: Arc<Shared>, pool: &Arc<Pool>, metrics: &StoreMetrics) -> Self {
         let (queue, receiver) = CommitQueue::new(MOST_WAITING);
         let receiver = Arc::new(AsyncMutex::new(receiver));
         let writers = (0..WRITERS)
             .map(|_| {
-                let (shared, pool, metrics) = (Arc::clone(&shared), Arc::clone(pool), options.metrics.clone());
-                runtime.spawn(write(shared, pool, metrics, Arc::clone(&receiver)))
+                let (shared, pool, metrics) = (Arc::clone(&shared), Arc::clone(pool), metrics.clone());
+                tokio::spawn(write(shared, pool, metrics, Arc::clone(&receiver)))
             })
             .collect();
         Self { shared, queue, writers: Mutex::new(writers) }

@@ -4,7 +4,7 @@
 use tokio_postgres::{Client, types::Type};
 
 use super::error::PostgresError;
-use super::schema::{ERASED_XID, lock_alone};
+use super::schema::{self, ERASED_XID, lock_alone};
 use super::statements::Statements;
 use super::{NEW_TASKS, json_of, put_in_transaction};
 use crate::store::{NextWave, Put, RefinementPlan, TaskSettings};
@@ -59,6 +59,7 @@ pub(super) async fn open(
 
 /// Begins a transaction that holds the task's lock alone, and reads its number and settings.
 async fn begin(client: &Client, digest: &str) -> Result<Option<(i32, TaskSettings)>, PostgresError> {
+    schema::check_durable(client).await?;
     let statements = Statements::to("read a task's settings", client);
     statements.begin().await?;
     let Some(number) = lock_alone(client, digest).await? else { return Ok(None) };
@@ -66,9 +67,7 @@ async fn begin(client: &Client, digest: &str) -> Result<Option<(i32, TaskSetting
     let rows = statements.rows(query, &[(&number, Type::INT4)]).await?;
     // Somebody may have deleted it before the lock was there.
     let Some(row) = rows.first() else { return Ok(None) };
-    let settings = serde_json::from_str(row.get(0))
-        .map_err(|error| PostgresError::Settings { digest: digest.to_owned(), reason: error.to_string() })?;
-    Ok(Some((number, settings)))
+    Ok(Some((number, PostgresError::settings(digest, row.get(0))?)))
 }
 
 async fn roll_back<T>(client: &Client, outcome: T) -> Result<T, PostgresError> {

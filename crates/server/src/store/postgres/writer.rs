@@ -70,8 +70,7 @@ async fn begin(client: &Client, shared: &Shared, alone: bool) -> Result<Transact
     let rows = client.query_typed(query, &[(&number, Type::INT4), (&digest, Type::TEXT)]).await.map_err(unwritten)?;
     // Deleted, maybe by another aggregator.
     let row = rows.first().ok_or(CommitError::Closed)?;
-    let settings = serde_json::from_str(row.get(1))
-        .map_err(|error| refused(PostgresError::Settings { digest, reason: error.to_string() }))?;
+    let settings = PostgresError::settings(&digest, row.get(1)).map_err(refused)?;
     Ok(Transaction { id: row.get(0), settings, records: row.get(2) })
 }
 
