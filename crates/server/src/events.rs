@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use super::config::Most;
-use super::net::{Client, Full, Portion, Shares};
+use super::net::{Client, Portion, Shares};
 use super::problem::{Problem, Reason};
 use super::store::{Counts, TaskReports};
 
@@ -40,9 +40,10 @@ impl Events {
 
     /// A place for one more stream.
     pub(super) fn enter(&self, client: Client) -> Result<Portion, Problem> {
-        self.open.take(client, 1).map_err(|full| match full {
-            Full::All => too_many("the server has"),
-            Full::Client => too_many("your address has open here"),
+        self.open.take(client, 1).map_err(|full| {
+            let who = full.who();
+            let remedy = "ask again later, or ask for the status now and then";
+            Reason::TooManyStreams.because(format!("{who} as many event streams as it may: {remedy}"))
         })
     }
 
@@ -102,9 +103,4 @@ impl Pulse {
         states.mark_changed();
         states
     }
-}
-
-fn too_many(who: &str) -> Problem {
-    Reason::TooManyStreams
-        .because(format!("{who} as many event streams as it may: ask again later, or ask for the status now and then"))
 }

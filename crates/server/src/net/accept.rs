@@ -29,6 +29,7 @@ use super::client::Client;
 use super::shares::Full;
 use super::table::Table;
 use super::tls::Tls;
+use crate::problem::urn;
 
 /// The largest head of a request, in bytes; beyond it a request is refused with 431.
 const MAX_HEAD: usize = 32 << 10;
@@ -53,32 +54,6 @@ const _: () = assert!(2 * MAX_HEAD <= READS.body);
 /// The part of the next request that an idle connection reads: most heads fit.
 const FIRST_BYTES: usize = 512;
 
-/// The answer to a connection without a place.
-macro_rules! full {
-    ($length:literal, $who:literal) => {
-        concat!(
-            "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\nretry-after: 5\r\n",
-            "connection: close\r\ncontent-length: ",
-            $length,
-            "\r\n\r\n",
-            r#"{"type":"urn:ldp-pca:problem:too-many-connections","title":"Too many connections","status":503,"#,
-            r#""detail":""#,
-            $who,
-            r#" as many connections as it may: nothing was read, send the same request again later"}"#,
-        )
-    };
-}
-
-impl Full {
-    /// The whole answer.
-    const fn answer(self) -> &'static str {
-        match self {
-            Self::All => full!("204", "the server has"),
-            Self::Client => full!("216", "your address has open here"),
-        }
-    }
-}
-
 /// Connections that are answered with a refusal at the same time; further ones are closed silently.
 const REFUSED_AT_ONCE: usize = 256;
 
@@ -99,23 +74,18 @@ pub(in super::super) trait Answers:
 
 impl<S: Service<Request<RequestBody>, Response = Response<Body>, Error = Infallible>> Answers for S {}
 
-/// An accepted connection and all that it needs.
-pub(super) struct Connection<S> {
-    pub(super) stream: TcpStream,
-    pub(super) tls: Option<Tls>,
-    pub(super) service: S,
-    pub(super) draining: watch::Receiver<bool>,
-    /// Held for as long as the connection is open.
-    pub(super) alive: watch::Receiver<()>,
-}
-
 /// Serves the connection in its own task, or answers that there is no place for it.
-pub(super) fn start<S>(connection: Connection<S>, client: Option<Client>, table: &Arc<Table>)
-where
+pub(super) fn start<S>(
+    stream: TcpStream,
+    tls: Option<Tls>,
+    service: S,
+    draining: watch::Receiver<bool>,
+    client: Option<Client>,
+    table: &Arc<Table>,
+) where
     S: Answers + Send + 'static,
     S::Future: Send + 'static,
 {
-    let Connection { stream, tls, service, draining, alive } = connection;
     let activity = Arc::new(Activity::new(&table.clock));
     let watched = Arc::clone(&activity);
     let mut refused = Some(stream);
@@ -133,7 +103,7 @@ where
                     }
                 }
             }
-            drop((place, alive));
+            drop(place);
         })
     });
     // In the clear even with TLS: the client sees a connection that fails, as it would in any case.
@@ -223,10 +193,27 @@ where
     Some(stream.put_back(Bytes::copy_from_slice(&first[..count])))
 }
 
+/// The whole answer to a connection without a place.
+fn answer_of(full: Full) -> String {
+    let who = full.who();
+    let problem = serde_json::json!({
+        "type": urn("too-many-connections"),
+        "title": "Too many connections",
+        "status": 503,
+        "detail": format!("{who} as many connections as it may: nothing was read, send the same request again later"),
+    })
+    .to_string();
+    format!(
+        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\nretry-after: 5\r\n\
+         connection: close\r\ncontent-length: {}\r\n\r\n{problem}",
+        problem.len()
+    )
+}
+
 /// Sends the reason, and reads a little of what the client still sends, so that it is not cut off before it reads the
 /// answer.
 async fn refuse(mut stream: TcpStream, full: Full) -> io::Result<()> {
-    stream.write_all(full.answer().as_bytes()).await?;
+    stream.write_all(answer_of(full).as_bytes()).await?;
     stream.shutdown().await?;
     let mut rest = [0; 1024];
     for _ in 0..64 {
@@ -237,32 +224,20 @@ async fn refuse(mut stream: TcpStream, full: Full) -> io::Result<()> {
     Ok(())
 }
 
-/// How long the accept loop pauses after errors.
-#[derive(Default)]
-pub(super) struct Patience {
-    failures: u32,
-}
-
-impl Patience {
-    pub(super) fn reset(&mut self) {
-        self.failures = 0;
+/// Pauses after an error that is not the connection's own: no more descriptors or memory. One idle connection is
+/// closed to free some. The more failures there were in a row, the longer it lasts.
+pub(super) async fn pause(failures: &mut u32, error: &io::Error, table: &Table) {
+    if is_of_one_connection(error) {
+        return;
     }
-
-    /// Pauses after an error that is not the connection's own: no more descriptors or memory. One idle connection is
-    /// closed to free some.
-    pub(super) async fn after(&mut self, error: &io::Error, table: &Table) {
-        if is_of_one_connection(error) {
-            return;
-        }
-        if self.failures == 0 {
-            tracing::warn!(%error, "no connection can be accepted now: raise the limit of open files, or lower \
-                max_connections");
-        }
-        table.make_room();
-        let rest = Duration::from_millis(10 << self.failures.min(6));
-        self.failures += 1;
-        sleep(rest).await;
+    if *failures == 0 {
+        tracing::warn!(%error, "no connection can be accepted now: raise the limit of open files, or lower \
+            max_connections");
     }
+    table.make_room();
+    let rest = Duration::from_millis(10 << (*failures).min(6));
+    *failures += 1;
+    sleep(rest).await;
 }
 
 /// Errors of one connection only: the next one may succeed.
@@ -273,12 +248,13 @@ fn is_of_one_connection(error: &io::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Full;
+    use super::{Full, answer_of};
 
     #[test]
     fn the_refusals_have_the_length_that_they_announce_and_are_problems() {
         for full in [Full::All, Full::Client] {
-            let (head, body) = full.answer().split_once("\r\n\r\n").unwrap();
+            let answer = answer_of(full);
+            let (head, body) = answer.split_once("\r\n\r\n").unwrap();
             assert!(head.contains(&format!("content-length: {}", body.len())), "{}", body.len());
             let problem: serde_json::Value = serde_json::from_str(body).unwrap();
             assert_eq!(problem["status"], 503);

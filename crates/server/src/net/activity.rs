@@ -14,20 +14,6 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::head::HeadScan;
 
-/// Milliseconds since the server started, as of the last sweep: reading it costs a load.
-#[derive(Debug, Default)]
-pub(super) struct Clock(AtomicU64);
-
-impl Clock {
-    pub(super) fn set(&self, milliseconds: u64) {
-        self.0.store(milliseconds, Relaxed);
-    }
-
-    pub(super) fn now(&self) -> u64 {
-        self.0.load(Relaxed)
-    }
-}
-
 /// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -42,7 +28,8 @@ pub(super) enum Phase {
 /// A connection's phase and its times.
 #[derive(Debug)]
 pub(super) struct Activity {
-    clock: Arc<Clock>,
+    /// Milliseconds since the server started, as of the last sweep: reading it costs a load.
+    clock: Arc<AtomicU64>,
     /// Four times the start of the phase, plus the phase.
     phase: AtomicU64,
     /// One more than the time at which the other side stopped taking bytes; 0 while it takes them.
@@ -58,7 +45,7 @@ pub(super) struct Activity {
 
 impl Activity {
     /// The activity of a new connection: a head is due.
-    pub(super) fn new(clock: &Arc<Clock>) -> Self {
+    pub(super) fn new(clock: &Arc<AtomicU64>) -> Self {
         let activity = Self {
             clock: Arc::clone(clock),
             phase: AtomicU64::new(0),
@@ -92,8 +79,12 @@ impl Activity {
             && self.is(Phase::Idle)
     }
 
+    fn now(&self) -> u64 {
+        self.clock.load(Relaxed)
+    }
+
     pub(super) fn enter(&self, phase: Phase) {
-        self.phase.store(self.clock.now() << 2 | phase as u64, Relaxed);
+        self.phase.store(self.now() << 2 | phase as u64, Relaxed);
     }
 
     /// The phase, and how many milliseconds it has lasted.
@@ -104,14 +95,14 @@ impl Activity {
             1 => Phase::Head,
             _ => Phase::Busy,
         };
-        (phase, self.clock.now().saturating_sub(packed >> 2))
+        (phase, self.now().saturating_sub(packed >> 2))
     }
 
     /// How many milliseconds the other side has taken none of the waiting bytes.
     pub(super) fn stalled(&self) -> u64 {
         match self.stalled.load(Relaxed) {
             0 => 0,
-            since => (self.clock.now() + 1).saturating_sub(since),
+            since => (self.now() + 1).saturating_sub(since),
         }
     }
 
@@ -120,11 +111,6 @@ impl Activity {
             self.enter(Phase::Head);
             self.resting.store(false, Relaxed);
         }
-    }
-
-    /// Records that the incoming head announces a length.
-    fn announce(&self) {
-        self.announced.store(true, Relaxed);
     }
 
     /// Whether the now complete head announced a length.
@@ -138,7 +124,7 @@ impl Activity {
 
     fn sent<T>(&self, sent: &Poll<T>) {
         match (sent.is_pending(), self.stalled.load(Relaxed)) {
-            (true, 0) => self.stalled.store(self.clock.now() + 1, Relaxed),
+            (true, 0) => self.stalled.store(self.now() + 1, Relaxed),
             (false, 1..) => self.stalled.store(0, Relaxed),
             _ => {}
         }
@@ -192,8 +178,8 @@ impl<T: AsyncRead + Unpin> AsyncRead for Watched<T> {
             self.activity.received();
             if !has_request {
                 self.head.read(&into.filled()[before..]);
-                if self.head.has_length() {
-                    self.activity.announce();
+                if self.head.found {
+                    self.activity.announced.store(true, Relaxed);
                 }
             }
         }

@@ -12,7 +12,8 @@ pub(super) struct HeadScan {
     /// Whether a line just ended, maybe with half of the next end.
     line_ended: bool,
     ended: bool,
-    found: bool,
+    /// Whether there was a length.
+    pub(super) found: bool,
 }
 
 impl HeadScan {
@@ -42,11 +43,6 @@ impl HeadScan {
             }
         }
     }
-
-    /// Whether there was a length.
-    pub(super) fn has_length(&self) -> bool {
-        self.found
-    }
 }
 
 #[cfg(test)]
@@ -58,7 +54,7 @@ mod tests {
         let found = |text: &str, cut: usize| {
             let mut scan = HeadScan::default();
             text.as_bytes().chunks(cut).for_each(|part| scan.read(part));
-            scan.has_length()
+            scan.found
         };
         for (text, expected) in [
             ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n", true),

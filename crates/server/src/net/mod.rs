@@ -37,7 +37,6 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use self::accept::Patience;
 use self::table::Table;
 use super::config::ServerConfig;
 
@@ -64,13 +63,14 @@ pub(super) async fn serve<S>(
     S::Future: Send + 'static,
 {
     let table = Arc::new(Table::new(config));
-    let (draining, alive) = (watch::Sender::new(false), watch::Sender::new(()));
+    // Every connection has a receiver for as long as it is open.
+    let draining = watch::Sender::new(false);
     let mut keeping = JoinSet::new();
     keeping.spawn(sweep_forever(Arc::clone(&table)));
     if let Some(tls) = tls.clone() {
         keeping.spawn(tls.follow_hangups());
     }
-    let mut patience = Patience::default();
+    let mut failures = 0;
     let mut shutdown = pin!(shutdown);
     loop {
         let accepted = tokio::select! {
@@ -79,27 +79,20 @@ pub(super) async fn serve<S>(
         };
         match accepted {
             Ok((stream, peer)) => {
-                patience.reset();
+                failures = 0;
                 // Answers are small: they leave at once.
                 let _ = stream.set_nodelay(true);
-                let connection = accept::Connection {
-                    stream,
-                    tls: tls.clone(),
-                    service: answering(peer.ip()),
-                    draining: draining.subscribe(),
-                    alive: alive.subscribe(),
-                };
                 let client = (!is_proxy(peer.ip(), &config.trusted_proxies)).then(|| Client::from(peer.ip()));
-                accept::start(connection, client, &table);
+                accept::start(stream, tls.clone(), answering(peer.ip()), draining.subscribe(), client, &table);
             }
-            Err(error) => patience.after(&error, &table).await,
+            Err(error) => accept::pause(&mut failures, &error, &table).await,
         }
     }
     drop(listener);
     draining.send_replace(true);
-    if timeout(config.drain_timeout, alive.closed()).await.is_err() {
+    if timeout(config.drain_timeout, draining.closed()).await.is_err() {
         table.close_all();
-        alive.closed().await;
+        draining.closed().await;
     }
 }
 

@@ -16,6 +16,16 @@ pub(in super::super) enum Full {
     Client,
 }
 
+impl Full {
+    /// Who has as much as it may, in the answer to this client.
+    pub(in super::super) fn who(self) -> &'static str {
+        match self {
+            Self::All => "the server has",
+            Self::Client => "your address has open here",
+        }
+    }
+}
+
 /// The clients' parts of the whole. A client that holds nothing is not remembered.
 pub(in super::super) struct Shares {
     whole: usize,

@@ -5,12 +5,13 @@
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tokio::task::{AbortHandle, JoinHandle};
 
-use super::activity::{Activity, Clock, Phase};
+use super::activity::{Activity, Phase};
 use super::client::Client;
 use super::shares::Full;
 use crate::config::{Most, ServerConfig};
@@ -22,7 +23,8 @@ const SWEEP: Duration = Duration::from_millis(250);
 /// The connections and their limits.
 pub(super) struct Table {
     start: Instant,
-    pub(super) clock: Arc<Clock>,
+    /// Milliseconds since the start, as of the last sweep.
+    pub(super) clock: Arc<AtomicU64>,
     open: Mutex<Open>,
     max_connections: usize,
     of_client: Most,
@@ -115,7 +117,7 @@ impl Table {
 
     /// Closes connections that have taken too long.
     pub(super) fn sweep(&self) {
-        self.clock.set(u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX));
+        self.clock.store(u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX), Relaxed);
         let Open { connections, of_clients, .. } = &mut *hold(&self.open);
         connections.retain(|_, entry| {
             let (phase, since) = entry.activity.phase();
