@@ -12,6 +12,8 @@
 //! asked again when there are twice as many reports.
 
 use std::collections::{HashMap, HashSet};
+use std::error::Error;
+use std::iter::successors;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -32,29 +34,13 @@ const LOOK: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// Why a second wave is not open yet, although the first one is large enough.
-#[derive(Debug, thiserror::Error)]
-enum Failure {
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error(transparent)]
-    Task(#[from] RefineError),
-    #[error(transparent)]
-    Commit(#[from] CommitError),
-    #[error("a defect of the server: {0}")]
-    Defect(#[from] tokio::task::JoinError),
-}
-
-/// The next number of reports at which a task is asked.
-#[derive(Clone, Copy)]
-struct Due {
-    plan: RefinementPlan,
-    at: u64,
-}
+type Failure = Box<dyn Error + Send + Sync>;
 
 /// What is known of the tasks that are refined some day.
 #[derive(Default)]
 struct Refining {
-    due: HashMap<TaskDigest, Due>,
+    /// The plan of a task, and the next number of reports at which it is asked.
+    due: HashMap<TaskDigest, (RefinementPlan, u64)>,
     /// Until when a task is left alone after a failure, and the failure.
     failed: HashMap<TaskDigest, (Instant, String)>,
 }
@@ -133,7 +119,7 @@ impl Refining {
             self.due.remove(&digest);
             return Ok(());
         }
-        let due = self.due.get(&digest).filter(|due| due.plan == plan).map_or(plan.after, |due| due.at);
+        let due = self.due.get(&digest).filter(|(of, _)| *of == plan).map_or(plan.after, |(_, at)| *at);
         let enough = records >= due.max(least(app, reports, plan));
         if !enough || app.period(&reports.settings()) != Period::Open || app.store.second_wave_of(digest).is_some() {
             return Ok(());
@@ -145,7 +131,7 @@ impl Refining {
         });
         if let Some(refusal) = refusal {
             let at = next_after(plan.after, records);
-            self.due.insert(digest, Due { plan, at });
+            self.due.insert(digest, (plan, at));
             tracing::info!(task = %digest, records, next = at, "no second wave for now: {refusal}");
             return Ok(());
         }
@@ -164,14 +150,8 @@ fn least(app: &App, reports: &Arc<dyn TaskReports>, plan: RefinementPlan) -> u64
 
 /// The least of the numbers N, 2 N, 4 N, … above `records`.
 fn next_after(after: u64, records: u64) -> u64 {
-    let mut at = after.max(1);
-    while at <= records {
-        at = at.saturating_mul(2);
-        if at == u64::MAX {
-            break;
-        }
-    }
-    at
+    let mut numbers = successors(Some(after.max(1)), |at| at.checked_mul(2));
+    numbers.find(|at| *at > records).unwrap_or(u64::MAX)
 }
 
 /// The second wave's task by the present sums, and the number of reports in them.
@@ -179,8 +159,8 @@ async fn second_task(reports: &Arc<dyn TaskReports>, plan: RefinementPlan) -> Re
     let reports = Arc::clone(reports);
     let made = spawn_blocking(move || {
         let aggregate = reports.aggregate()?;
-        let rank = Rank::new(plan.rank).map_err(RefineError::from)?;
-        Ok((SecondTask::of(&aggregate, reports.task(), rank, None)?, aggregate.records()))
+        let second = SecondTask::of(&aggregate, reports.task(), Rank::new(plan.rank)?, None)?;
+        Ok((second, aggregate.records()))
     });
     made.await?
 }
@@ -283,7 +263,7 @@ mod tests {
         let (kept, gone) = (TaskDigest::new([1; 32]), TaskDigest::new([2; 32]));
         let mut refining = Refining::default();
         for digest in [kept, gone] {
-            refining.due.insert(digest, Due { plan: RefinementPlan { after: 1, rank: 1 }, at: 1 });
+            refining.due.insert(digest, (RefinementPlan { after: 1, rank: 1 }, 1));
             refining.failed.insert(digest, (Instant::now(), String::new()));
         }
         refining.keep(&HashSet::from([kept]));

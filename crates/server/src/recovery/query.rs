@@ -63,12 +63,8 @@ pub(crate) fn read_question(query: Parameters, dimension: usize) -> Result<(Ques
 
 fn read_rank(value: &str, dimension: usize) -> Result<Rank, Problem> {
     let rank = value.parse().ok().and_then(|rank| Rank::new(rank).ok()).filter(|rank| rank.check(dimension).is_ok());
-    rank.ok_or_else(|| {
-        let value = excerpt(value);
-        Reason::BadRank.because(format!(
-            "rank is '{value}': it must be a whole number from 1 to {dimension}, the number of features"
-        ))
-    })
+    let must = format!("a whole number from 1 to {dimension}, the number of features");
+    rank.ok_or_else(|| no_value(Reason::BadRank, "rank", value, &must))
 }
 
 fn read_penalty(value: &str) -> Result<PenaltyChoice, Problem> {
@@ -76,31 +72,26 @@ fn read_penalty(value: &str) -> Result<PenaltyChoice, Problem> {
         return Ok(PenaltyChoice::default());
     }
     let penalty = value.parse().ok().and_then(|value| Penalty::new(value).ok());
-    penalty.map(PenaltyChoice::Value).ok_or_else(|| {
-        let value = excerpt(value);
-        Reason::BadPenalty.because(format!(
-            "penalty is '{value}': it must be auto or a finite number from 0 on, in the units of the covariance"
-        ))
-    })
+    let must = "auto or a finite number from 0 on, in the units of the covariance";
+    penalty.map(PenaltyChoice::Value).ok_or_else(|| no_value(Reason::BadPenalty, "penalty", value, must))
 }
 
 fn read_path(value: &str) -> Result<usize, Problem> {
-    value.parse().ok().filter(|points| POINTS.contains(points)).ok_or_else(|| {
-        let (value, least, most) = (excerpt(value), POINTS.start(), POINTS.end());
-        let detail = format!("path is '{value}': it must be a number of penalties from {least} to {most}");
-        Reason::BadQuery.because(detail)
-    })
+    let must = format!("a number of penalties from {} to {}", POINTS.start(), POINTS.end());
+    let points = value.parse().ok().filter(|points| POINTS.contains(points));
+    points.ok_or_else(|| no_value(Reason::BadQuery, "path", value, &must))
 }
 
 fn read_method(value: &str) -> Result<HeldOutUse, Problem> {
-    let excerpt = excerpt(value);
-    let detail = format!("method is '{excerpt}': it must be auto; without it components are plain ones");
-    if value == "auto" { Ok(HeldOutUse::Choose) } else { Err(Reason::BadQuery.because(detail)) }
+    let must = "auto; without it components are plain ones";
+    if value == "auto" { Ok(HeldOutUse::Choose) } else { Err(no_value(Reason::BadQuery, "method", value, must)) }
 }
 
 fn read_flag(name: &str, value: &str) -> Result<bool, Problem> {
-    value.parse().map_err(|_| {
-        let value = excerpt(value);
-        Reason::BadQuery.because(format!("{name} is '{value}': it must be true or false"))
-    })
+    value.parse().map_err(|_| no_value(Reason::BadQuery, name, value, "true or false"))
+}
+
+/// The refusal of a parameter's value.
+fn no_value(reason: Reason, name: &str, value: &str, must: &str) -> Problem {
+    reason.because(format!("{name} is '{}': it must be {must}", excerpt(value)))
 }
