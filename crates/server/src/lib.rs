@@ -26,7 +26,6 @@ mod limits;
 mod locks;
 mod metrics;
 mod net;
-mod object;
 mod oblivious;
 mod origins;
 mod problem;

@@ -9,13 +9,12 @@ use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderMap, HeaderName, Request, header};
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::config::ServerConfig;
 use super::net::{Client, Full, Portion, RateLimiter, Shares, Turns, client_address, is_proxy};
-use super::object;
 use super::problem::{Problem, Reason};
 use super::request::check_media_type;
 
@@ -174,8 +173,13 @@ impl Limits {
         let too_large =
             |_| Reason::BodyTooLarge.because(format!("the body has more than {most} bytes, the most that are read"));
         let bytes = self.collect(headers, body, most, too_large, |_, _| Ok(())).await?;
-        object::from_slice(&bytes)
-            .map_err(|error| Reason::BadJson.because(format!("the body is not the expected document: {error}")))
+        // Derived readers would also take an array of the members' values in their order.
+        let read = if bytes.trim_ascii_start().starts_with(b"[") {
+            Err(Error::custom("expected an object"))
+        } else {
+            serde_json::from_slice(&bytes)
+        };
+        read.map_err(|error| Reason::BadJson.because(format!("the body is not the expected document: {error}")))
     }
 
     /// A whole body of at most `most` bytes. `hold` receives each piece before it is kept: the length including it, and

@@ -363,32 +363,26 @@ fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Er
 
 /// A limit, or `false` for none, because a file cannot remove a default otherwise.
 fn limit_or_false<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RateLimit>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum LimitOrFalse {
-        Limit(RateLimit),
-        False(bool),
+    match Either::<RateLimit, bool>::deserialize(deserializer) {
+        Ok(Either::One(limit)) => Ok(Some(limit)),
+        Ok(Either::Other(false)) => Ok(None),
+        _ => Err(D::Error::custom("a limit is { per_second = 5, burst = 100 } or the like, or false for none")),
     }
-    match LimitOrFalse::deserialize(deserializer) {
-        Ok(LimitOrFalse::Limit(limit)) => Ok(Some(limit)),
-        Ok(LimitOrFalse::False(false)) => Ok(None),
-        Ok(LimitOrFalse::False(true)) | Err(_) => {
-            Err(D::Error::custom("a limit is { per_second = 5, burst = 100 } or the like, or false for none"))
-        }
-    }
+}
+
+/// A value in one of two forms.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Either<A, B> {
+    One(A),
+    Other(B),
 }
 
 /// One token or a list of them. Errors do not contain the value.
 fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Secret>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum OneOrMany {
-        One(Secret),
-        Many(Vec<Secret>),
-    }
-    match OneOrMany::deserialize(deserializer) {
-        Ok(OneOrMany::One(token)) => Ok(vec![token]),
-        Ok(OneOrMany::Many(tokens)) => Ok(tokens),
+    match Either::<Secret, Vec<Secret>>::deserialize(deserializer) {
+        Ok(Either::One(token)) => Ok(vec![token]),
+        Ok(Either::Other(tokens)) => Ok(tokens),
         Err(_) => Err(D::Error::custom("a token is a text in quotes, or several are a list of them")),
     }
 }

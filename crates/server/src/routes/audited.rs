@@ -9,7 +9,7 @@ use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use super::blocking::blocking;
+use super::blocking;
 use super::observe::RequestId;
 use crate::app::App;
 use crate::audit::AuditLine;

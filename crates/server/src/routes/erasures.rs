@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 
 use super::audited::Audited;
-use super::blocking::blocking;
+use super::blocking;
 use super::observe::RequestId;
 use crate::app::App;
 use crate::limits;

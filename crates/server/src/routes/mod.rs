@@ -5,7 +5,6 @@
 //! function.
 
 mod audited;
-mod blocking;
 mod erasures;
 mod events;
 mod gateway;
@@ -32,7 +31,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{get, post, put};
 use hyper::service::service_fn;
-use tokio::task::yield_now;
+use tokio::task::{spawn_blocking, yield_now};
 use tower_service::Service;
 
 use self::observe::{Admission, observe, refuse};
@@ -150,6 +149,12 @@ async fn in_turn(
     // Each of many requests on one connection waits until other connections were served.
     yield_now().await;
     next.run(request).await
+}
+
+/// Runs work that waits for a disk, or takes long, off the request threads. A panic is a defect, and is reported as
+/// one.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Problem> {
+    spawn_blocking(work).await.map_err(|error| Problem::internal(error.to_string()))
 }
 
 /// The task of a request with reports, if its path has no escapes.

@@ -11,7 +11,7 @@ use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderMap, Response};
 use axum::routing::{get, post};
 
-use super::blocking::blocking;
+use super::blocking;
 use crate::agent::agent;
 use crate::app::App;
 use crate::net::Client;

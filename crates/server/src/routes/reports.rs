@@ -10,7 +10,7 @@ use axum::http::HeaderMap;
 use serde::Serialize;
 use tokio::time::timeout;
 
-use super::blocking::blocking;
+use super::blocking;
 use crate::app::{App, Period};
 use crate::config::TASK_BYTES;
 use crate::issuing::Issuer;

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::audited::Audited;
-use super::blocking::blocking;
+use super::blocking;
 use super::observe::RequestId;
 use super::relayed;
 use super::reports::not_committed;
@@ -20,7 +20,6 @@ use crate::app::{App, Status};
 use crate::issuing::{MOST, OPEN_COUNT};
 use crate::limits;
 use crate::net::Client;
-use crate::object;
 use crate::origins::{is_origin, supply_type};
 use crate::problem::{Problem, Reason, excerpt};
 use crate::refining::placeholder;
@@ -73,7 +72,7 @@ struct PutTask {
     /// Read by its own strict reader.
     task: Box<RawValue>,
     /// The settings to change; null removes one. Others stay.
-    #[serde(default, deserialize_with = "object::object")]
+    #[serde(default)]
     settings: Map<String, Value>,
 }
 

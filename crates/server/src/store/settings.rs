@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::config::Either;
 use ldp_pca::task::TaskDigest;
 
 /// The settings of one task on one aggregator. Everything has a default, so `{}` is one.
@@ -110,17 +111,11 @@ impl TaskSettings {
 
 /// A time in seconds since 1970 or as a date (ISO 8601 in UTC).
 fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Time {
-        Seconds(u64),
-        Date(String),
-    }
     let remedy = || D::Error::custom("a time is seconds since 1970, or a text such as \"2026-12-31T23:59:59Z\" in UTC");
-    match Option::<Time>::deserialize(deserializer).map_err(|_| remedy())? {
+    match Option::<Either<u64, String>>::deserialize(deserializer).map_err(|_| remedy())? {
         None => Ok(None),
-        Some(Time::Seconds(seconds)) => Ok(Some(seconds)),
-        Some(Time::Date(text)) => {
+        Some(Either::One(seconds)) => Ok(Some(seconds)),
+        Some(Either::Other(text)) => {
             let time = humantime::parse_rfc3339(&text).map_err(|_| remedy())?;
             Ok(Some(time.duration_since(UNIX_EPOCH).map_err(|_| remedy())?.as_secs()))
         }

@@ -145,8 +145,8 @@ fn what_is_no_task_with_settings_is_refused_by_what_is_wrong() {
         ("[]", "expected an object"),
         // The members' values in their order, without names.
         ("[TASK, {}]", "expected an object"),
-        (r#"{"task": TASK, "settings": [null, null]}"#, "expected an object"),
-        (r#"{"task": TASK, "settings": null}"#, "expected an object"),
+        (r#"{"task": TASK, "settings": [null, null]}"#, "expected a map"),
+        (r#"{"task": TASK, "settings": null}"#, "expected a map"),
         (r#"{"settings": {}}"#, "`task`"),
         (r#"{"task": TASK, "seting": {}}"#, "`seting`"),
         (r#"{"task": TASK, "settings": {"max_record": 1}}"#, "`max_record`"),
