@@ -95,8 +95,7 @@ impl Limits {
             self.told_of_proxy.call_once(|| {
                 tracing::warn!(
                     "a proxy on this machine makes requests for others but is not in trusted_proxies: limits count all \
-                        of its \
-                        clients as one"
+                        of its clients as one"
                 );
             });
         }

@@ -10,6 +10,7 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use axum::response::{IntoResponse, Response};
 
+use super::request::task_of;
 use super::store::{ReportStore, TaskSettings};
 use ldp_pca::task::TaskDigest;
 
@@ -25,8 +26,7 @@ pub(super) fn is_origin(text: &str) -> bool {
 /// reports.
 pub(super) fn allowance<B>(store: &dyn ReportStore, request: &Request<B>) -> Option<HeaderValue> {
     let origin = request.headers().get(ORIGIN)?;
-    let rest = request.uri().path().strip_prefix("/tasks/");
-    let task = rest.and_then(|rest| rest.get(..64)?.parse::<TaskDigest>().ok());
+    let task = task_of(request.uri().path()).and_then(|task| task.parse::<TaskDigest>().ok());
     let settings = task.and_then(|task| store.task(task)).map(|reports| reports.settings());
     match settings.as_ref().and_then(|settings| settings.origins.as_ref()) {
         Some(origins) => is_listed(origins, origin).then(|| origin.clone()),

@@ -24,3 +24,9 @@ pub(super) fn check_media_type(headers: &HeaderMap, what: &str, types: &[&str]) 
     let (found, known) = (excerpt(found), types.join(" or "));
     Err(Reason::MediaType.because(format!("the Content-Type is '{found}': send {what}{known}")))
 }
+
+/// The task in a path, where it has the form of a digest: clients can write anything there.
+pub(super) fn task_of(path: &str) -> Option<&str> {
+    let task = path.strip_prefix("/tasks/")?.get(..64)?;
+    task.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(task)
+}

@@ -42,8 +42,7 @@ pub struct AddressRange {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "'{0}' is not a range of addresses: write an address, or the first address and the number of bits, as in \
-        10.0.0.0/8 \
-        or 2001:db8::/32"
+        10.0.0.0/8 or 2001:db8::/32"
 )]
 pub struct AddressRangeError(String);
 

@@ -15,6 +15,7 @@ use crate::app::App;
 use crate::audit::AuditLine;
 use crate::net::Client;
 use crate::problem::{Problem, Reason};
+use crate::request::task_of;
 use crate::tokens::Role;
 
 /// What a handler adds to the line of its action, as an extension of its answer.
@@ -48,7 +49,7 @@ pub(super) async fn layer(
     let Some(action) = route.and_then(|route| action_of(request.method(), route.as_str())) else {
         return next.run(request).await;
     };
-    let subject = request.uri().path().split('/').nth(2).map(str::to_owned);
+    let task = task_of(request.uri().path()).map(str::to_owned);
     let known = app.tokens.who(request.headers());
     let work = tokio::spawn(async move {
         let response = next.run(request).await;
@@ -65,7 +66,7 @@ pub(super) async fn layer(
                     outcome,
                     role: role.map_or("holder", Role::name),
                     who: who.as_deref(),
-                    task: subject.as_deref().filter(|task| is_digest(task)),
+                    task: task.as_deref(),
                     refined_by: None,
                     problem: problem.map(Reason::name),
                     reports: note.reports,
@@ -91,9 +92,4 @@ fn outcome(status: StatusCode) -> &'static str {
     } else {
         "refused"
     }
-}
-
-/// Clients can write anything into a path.
-fn is_digest(text: &str) -> bool {
-    text.len() <= 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -21,6 +21,7 @@ use crate::app::App;
 use crate::net::Client;
 use crate::origins;
 use crate::problem::{Problem, Reason};
+use crate::request::task_of;
 
 /// The header of the request's id, in both directions.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -122,7 +123,7 @@ impl Seen {
         let id = headers.get(&REQUEST_ID).filter(|id| is_sane(id)).cloned().unwrap_or_else(next_id);
         let asked = route.is_some() && headers.contains_key(ORIGIN);
         let allowance = if asked { origins::allowance(&*app.store, request) } else { None };
-        let task = if tracing::enabled!(Level::DEBUG) { task_of(request.uri().path()) } else { None };
+        let task = tracing::enabled!(Level::DEBUG).then(|| task_of(request.uri().path())).flatten().map(str::to_owned);
         Self { start: Instant::now(), id, method: request.method().clone(), route, asked, allowance, task }
     }
 
@@ -170,12 +171,6 @@ impl Seen {
             _ => line!(Level::DEBUG),
         }
     }
-}
-
-/// The task that a path names.
-fn task_of(path: &str) -> Option<String> {
-    let task = path.strip_prefix("/tasks/")?.get(..64)?;
-    task.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| task.to_owned())
 }
 
 /// Whether a client's id can go into a log as it is.

@@ -21,7 +21,7 @@ use crate::problem::{Problem, Reason, Rejected, urn};
 use crate::request::{Id, check_media_type};
 use crate::store::{Batch, CommitError, Committed, TaskReports, TaskSettings};
 use ldp_pca::internal::mechanism::Summable;
-use ldp_pca::report::{Report, ReportError};
+use ldp_pca::report::{Report, ReportError, report_bytes};
 use ldp_pca::task::Task;
 
 /// The media type of reports, beside `application/octet-stream`.
@@ -74,8 +74,12 @@ pub(super) async fn take(
     let upload = app.limits.read(client, &headers, body).await?;
     check_length(&upload.bytes, &*reports)?;
     app.limits.admit_reports(client, upload.bytes.len() / reports.report_bytes())?;
-    let rules = Rules::new(&app, &*reports, &settings);
-    let Decoded { mut batch, rejections, reasons } = if upload.bytes.len() <= DECODE_INLINE_BYTES {
+    let rules = Rules {
+        task: reports.task().clone(),
+        checks_range: settings.checks_range(),
+        issuer: app.issued_ids(&settings).then(|| app.issuer.clone()),
+    };
+    let (mut batch, rejections, reasons) = if upload.bytes.len() <= DECODE_INLINE_BYTES {
         decode(upload, &rules)
     } else {
         blocking(move || decode(upload, &rules)).await?
@@ -142,31 +146,11 @@ fn check_length(bytes: &[u8], store: &dyn TaskReports) -> Result<(), Problem> {
 /// The conditions on a report of the task.
 struct Rules {
     task: Task,
-    report_bytes: usize,
     checks_range: bool,
     issuer: Option<Issuer>,
 }
 
-/// The content of a body.
-struct Decoded {
-    batch: Batch,
-    /// The first that are rejected.
-    rejections: Vec<Rejection>,
-    /// The reasons of all rejected reports.
-    reasons: Vec<Rejected>,
-}
-
 impl Rules {
-    fn new(app: &App, reports: &dyn TaskReports, settings: &TaskSettings) -> Self {
-        let task = reports.task();
-        Self {
-            task: task.clone(),
-            report_bytes: reports.report_bytes(),
-            checks_range: settings.checks_range(),
-            issuer: app.issued_ids(settings).then(|| app.issuer.clone()),
-        }
-    }
-
     /// The report, or why it does not count.
     fn read(&self, frame: &[u8]) -> Result<Report, (Rejected, String)> {
         let report = Report::from_bytes(frame, &self.task).map_err(|error| ((&error).into(), error.to_string()))?;
@@ -185,10 +169,10 @@ impl Rules {
     }
 }
 
-/// Separates the reports of the task from invalid ones.
-fn decode(upload: Upload, rules: &Rules) -> Decoded {
+/// Separates the reports of the task from invalid ones: of these the first ones, and the reasons of all.
+fn decode(upload: Upload, rules: &Rules) -> (Batch, Vec<Rejection>, Vec<Rejected>) {
     let Upload { mut bytes, permit } = upload;
-    let report_bytes = rules.report_bytes;
+    let report_bytes = report_bytes(&rules.task);
     let mut reports = Vec::with_capacity(bytes.len() / report_bytes);
     let (mut reasons, mut rejections) = (Vec::new(), Vec::new());
     for index in 0..bytes.len() / report_bytes {
@@ -210,7 +194,7 @@ fn decode(upload: Upload, rules: &Rules) -> Decoded {
         }
     }
     bytes.truncate(reports.len() * report_bytes);
-    Decoded { batch: Batch { reports, bytes, closed: None, permit: Some(permit) }, rejections, reasons }
+    (Batch { reports, bytes, closed: None, permit: Some(permit) }, rejections, reasons)
 }
 
 pub(super) fn not_committed(error: &CommitError) -> Problem {

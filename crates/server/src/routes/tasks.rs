@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::extract::{Extension, Path as UrlPath, Query, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -115,8 +115,9 @@ pub(super) async fn put(
     check_settings(&settings, present.as_deref(), app.earliest_end())?;
     check_refinement(&app, &task, &settings, present.as_deref())?;
     if dry_run {
-        let change = Json(Change { created: present.is_none(), before: present.as_deref(), after: &settings });
-        return Ok((Extension(Audited { harmless: true, ..Audited::default() }), change).into_response());
+        let (created, before) = (present.is_none(), present.as_deref());
+        let change = serde_json::json!({"created": created, "before": before, "after": settings});
+        return Ok((Extension(Audited { harmless: true, ..Audited::default() }), Json(change)).into_response());
     }
     let told = |settings: &TaskSettings| serde_json::to_string(settings).unwrap_or_default();
     let (before, after) = (present.as_deref().map(told), told(&settings));
@@ -124,10 +125,7 @@ pub(super) async fn put(
     let put = blocking(move || store.put(task, settings)).await?.map_err(|error| not_stored(&error))?;
     tracing::info!(task = %digest, %who, request = request.as_str(), change = ?put, before, after, "task put");
     let reports = app.store.task(digest).ok_or_else(|| Problem::unknown_task(&id))?;
-    let status = match put {
-        Put::Created => StatusCode::CREATED,
-        Put::Updated => StatusCode::OK,
-    };
+    let status = if put == Put::Created { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Json(app.status(&*reports, reports.counts()))).into_response())
 }
 
@@ -193,14 +191,6 @@ pub(super) async fn issue(
     Ok(Json(serde_json::json!({"ids": ids})).into_response())
 }
 
-/// The changes of a `PUT`.
-#[derive(Serialize)]
-struct Change<'a> {
-    created: bool,
-    before: Option<&'a TaskSettings>,
-    after: &'a TaskSettings,
-}
-
 /// The only parameter of a query, `true` or `false`, where there is one.
 fn flag(query: Parameters, name: &str) -> Result<bool, Problem> {
     let bad = |what: String| Err(Reason::BadQuery.because(format!("{what}: use ?{name}=true, ?{name}=false or none")));
@@ -217,10 +207,7 @@ fn flag(query: Parameters, name: &str) -> Result<bool, Problem> {
 /// The settings with these changes.
 fn changed(settings: Option<&TaskSettings>, changes: Map<String, Value>) -> Result<TaskSettings, Problem> {
     let bad = |error: serde_json::Error| {
-        Reason::BadJson.because(format!(
-            "the settings are not the expected document: \
-         {error}"
-        ))
+        Reason::BadJson.because(format!("the settings are not the expected document: {error}"))
     };
     let Value::Object(mut all) = serde_json::to_value(settings.cloned().unwrap_or_default()).map_err(bad)? else {
         return Ok(TaskSettings::default());
@@ -263,11 +250,8 @@ fn check_settings(settings: &TaskSettings, before: Option<&TaskSettings>, earlie
     }
     for origin in settings.origins.iter().flatten() {
         if !is_origin(origin) {
-            let origin = excerpt(origin);
-            return bad(format!(
-                "'{origin}' is not an origin: write only scheme, host and port, as \
-             https://example.org"
-            ));
+            let (origin, form) = (excerpt(origin), "scheme, host and port, as https://example.org");
+            return bad(format!("'{origin}' is not an origin: write only {form}"));
         }
     }
     Ok(())
