@@ -1,5 +1,7 @@
 //! Refusals as `application/problem+json` (RFC 9457). One table has every kind.
 
+use std::fmt::Display;
+
 use axum::Json;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderValue, StatusCode};
@@ -164,10 +166,10 @@ impl Problem {
             .because("the path exists, but not for this method: the Allow header lists those that it has")
     }
 
-    pub(super) fn internal(detail: impl Into<String>) -> Self {
-        let detail = detail.into();
+    #[allow(clippy::needless_pass_by_value, reason = "for map_err")]
+    pub(super) fn internal(detail: impl Display) -> Self {
         tracing::error!(%detail, "internal error");
-        Reason::Internal.because(detail)
+        Reason::Internal.because(detail.to_string())
     }
 
     /// Adds members to the standard ones.

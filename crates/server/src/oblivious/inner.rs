@@ -5,6 +5,7 @@ use std::io::Cursor;
 use bhttp::{Message, Mode, StatusCode};
 
 use super::pad;
+use crate::problem::{Problem, Reason};
 
 /// Reports for a task.
 #[derive(Debug)]
@@ -16,23 +17,21 @@ pub(in super::super) struct Inner {
     pub(in super::super) content: Vec<u8>,
 }
 
-/// Why a request is refused: the status and the problem.
-pub(in super::super) type Refusal = (u16, &'static str);
-
 impl Inner {
     /// The reports in a request. Nothing else goes through a gateway: neither tokens nor other routes.
-    pub(in super::super) fn read(bytes: &[u8]) -> Result<Self, Refusal> {
-        let no_request = (400, "it is not a request of binary HTTP (message/bhttp)");
-        let message = Message::read_bhttp(&mut Cursor::new(bytes)).map_err(|_| no_request)?;
+    pub(in super::super) fn read(bytes: &[u8]) -> Result<Self, Problem> {
+        let no_request = || Reason::SealedRequest.because("it is not a request of binary HTTP (message/bhttp)");
+        let other = "only reports come through a gateway: POST /tasks/{id}/reports";
+        let message = Message::read_bhttp(&mut Cursor::new(bytes)).map_err(|_| no_request())?;
         let control = message.control();
-        let (Some(method), Some(path)) = (control.method(), control.path()) else { return Err(no_request) };
+        let (Some(method), Some(path)) = (control.method(), control.path()) else { return Err(no_request()) };
         if method != b"POST" {
-            return Err((405, "only reports come through a gateway: POST /tasks/{id}/reports"));
+            return Err(Reason::MethodNotAllowed.because(other));
         }
         let task =
             std::str::from_utf8(path).ok().and_then(|path| path.strip_prefix("/tasks/")?.strip_suffix("/reports"));
         let Some(task) = task.filter(|task| task.bytes().all(|byte| byte.is_ascii_alphanumeric())) else {
-            return Err((404, "only reports come through a gateway: POST /tasks/{id}/reports"));
+            return Err(Reason::UnknownPath.because(other));
         };
         let task = task.to_owned();
         let content_type = message.header().get(b"content-type").map(<[u8]>::to_vec);

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::{KEM, SUITE};
 use crate::error::ServerError;
+use crate::problem::{Problem, Reason};
 use crate::secrets::{random_line, read_or_make};
 
 /// The hexadecimal digits of a secret.
@@ -24,15 +25,6 @@ pub(in super::super) struct GatewayKeys {
     /// As `application/ohttp-keys`.
     advertised: Vec<u8>,
     keys: Vec<(u8, Server)>,
-}
-
-/// Why a sealed request does not open.
-#[derive(Debug)]
-pub(in super::super) enum OpenError {
-    /// It names a key that the file does not have.
-    UnknownKey(u8),
-    /// It is cut, altered, or of another suite.
-    Sealing(ohttp::Error),
 }
 
 impl GatewayKeys {
@@ -71,24 +63,29 @@ impl GatewayKeys {
     }
 
     /// What a sealed request has in it, and what seals its answer.
-    pub(in super::super) fn open(&self, sealed: &[u8]) -> Result<(Vec<u8>, ServerResponse), OpenError> {
-        let Some(&id) = sealed.first().filter(|_| sealed.len() > HEADER_BYTES) else {
-            return Err(OpenError::Sealing(ohttp::Error::Truncated));
+    pub(in super::super) fn open(&self, sealed: &[u8]) -> Result<(Vec<u8>, ServerResponse), Problem> {
+        // It is cut, altered, or of another suite.
+        let refused = |error: ohttp::Error| {
+            Reason::SealedRequest
+                .because(format!("the request does not open ({error}): seal it again to the keys that the gateway has"))
         };
-        let (_, server) = self.keys.iter().find(|(known, _)| *known == id).ok_or(OpenError::UnknownKey(id))?;
-        server.decapsulate(sealed).map_err(OpenError::Sealing)
+        let Some(&id) = sealed.first().filter(|_| sealed.len() > HEADER_BYTES) else {
+            return Err(refused(ohttp::Error::Truncated));
+        };
+        let Some((_, server)) = self.keys.iter().find(|(known, _)| *known == id) else {
+            let remedy = "ask for its keys, and seal the request again";
+            return Err(Reason::OhttpKey.because(format!("the gateway has no key of the id {id}: {remedy}")));
+        };
+        server.decapsulate(sealed).map_err(refused)
     }
 }
 
 fn digits(text: &str) -> Option<[u8; DIGITS / 2]> {
-    let mut secret = [0; DIGITS / 2];
     if text.len() != DIGITS || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
-    for (index, byte) in secret.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(text.get(2 * index..2 * index + 2)?, 16).ok()?;
-    }
-    Some(secret)
+    let bytes = (0..DIGITS).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).ok());
+    bytes.collect::<Option<Vec<u8>>>()?.try_into().ok()
 }
 
 #[cfg(test)]
@@ -115,7 +112,8 @@ mod tests {
         assert_ne!(both.advertised(), old.advertised());
         let sealed = sealed_to(&old, b"report");
         assert!(old.open(&sealed).is_ok() && both.open(&sealed).is_ok());
-        assert!(matches!(new.open(&sealed), Err(OpenError::UnknownKey(id)) if id == sealed[0]));
+        let refused = new.open(&sealed).err().unwrap().detail;
+        assert!(refused.contains(&format!("no key of the id {}:", sealed[0])), "{refused}");
         assert!(both.open(&sealed_to(&both, b"report")).is_ok());
     }
 
@@ -141,7 +139,7 @@ mod tests {
         let (sealed, opener) = client().encapsulate(b"\x00\x03GET\x05https\x00\x01/").unwrap();
         let (_, other) = client().encapsulate(b"\x00").unwrap();
         let (request, sealer) = keys.open(&sealed).unwrap();
-        assert_eq!(Inner::read(&request).unwrap_err().0, 405);
+        assert_eq!(Inner::read(&request).unwrap_err().document()["status"], 405);
         let sealed = sealer.encapsulate(&answer(405, &[("allow", "POST".into())], b"{}").unwrap()).unwrap();
         assert!(other.decapsulate(&sealed).is_err());
         let found = opener.decapsulate(&sealed).unwrap();

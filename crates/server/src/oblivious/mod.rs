@@ -19,7 +19,7 @@ use ohttp::hpke::{Aead, Kdf, Kem};
 
 pub use self::inner::is_for_a_gateway;
 pub(super) use self::inner::{Inner, answer};
-pub(super) use self::keys::{GatewayKeys, OpenError};
+pub(super) use self::keys::GatewayKeys;
 pub use self::sealing::{SealError, SealingKey, sealed_length};
 
 /// The media types of the standard.

@@ -1,6 +1,5 @@
 //! The answer with the components of a state.
 
-use std::fmt::Display;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
@@ -58,21 +57,21 @@ struct Document<'a> {
 impl Answer {
     /// The leading components of a state; `rank` is at most the dimension.
     pub(super) fn leading(state: &Decomposition, task: &Task, rank: Rank) -> Result<Self, Problem> {
-        Self::new(&state.leading(rank, is_predicted(rank, task)).map_err(|error| problem(&error))?, task, None)
+        Self::new(&state.leading(rank, is_predicted(rank, task)).map_err(Problem::internal)?, task, None)
     }
 
     /// The components of a first wave and of the second one that refines it to this rank. The first is closed, so both
     /// sums are those of the moment at which the second is read, but for reports of the first that are erased then.
     pub(super) fn of_both(first: &dyn TaskReports, second: &dyn TaskReports, rank: Rank) -> Result<Self, Problem> {
         let (covariance, task) = (estimate(first)?.1, first.task());
-        let sums = second.aggregate().map_err(|error| problem(&error))?;
+        let sums = second.aggregate().map_err(Problem::internal)?;
         let both = refined_answer((&covariance, task), (&sums, second.task()), rank);
         let (answer, facts) = both.map_err(|error| match error {
             RefineError::Directions(_) => Reason::NotRefined.because(
                 "the second wave refines other components than those of the first wave's reports that are here: some \
                  were erased since, or are still to be read from the database; ask later, or without refined",
             ),
-            other => problem(&other),
+            other => Problem::internal(other),
         })?;
         Self::new(&answer, task, Some(&facts))
     }
@@ -98,7 +97,7 @@ impl Answer {
     }
 
     fn new(found: &recovery::Answer, task: &Task, refined: Option<&RefinedFacts>) -> Result<Self, Problem> {
-        let Value::Object(mut answer) = serde_json::to_value(found).map_err(|error| problem(&error))? else {
+        let Value::Object(mut answer) = serde_json::to_value(found).map_err(Problem::internal)? else {
             return Err(Problem::internal("an answer is no object"));
         };
         answer.retain(|name, _| MEMBERS.iter().any(|members| members.contains(&name.as_str())));
@@ -116,33 +115,25 @@ impl Answer {
         Ok(Self {
             records: found.asked.records,
             predicted_error: predicted.map(|error| (found.asked.rank, error.sin_theta_squared / error.uninformed)),
-            json: serde_json::to_vec(&document).map_err(|error| problem(&error))?.into(),
+            json: serde_json::to_vec(&document).map_err(Problem::internal)?.into(),
         })
     }
 }
 
-/// All components of the present state, which has one report or more.
-pub(super) fn decompose(reports: &dyn TaskReports) -> Result<Decomposition, Problem> {
-    with_estimate(reports, Decomposition::new)
-}
-
-fn with_estimate<T>(
+/// Works with the present state, which has one report or more.
+pub(super) fn with_estimate<T>(
     reports: &dyn TaskReports,
     work: impl FnOnce(Reports<'_>, &Covariance) -> Result<T, AnswerError>,
 ) -> Result<T, Problem> {
     let (aggregate, covariance) = estimate(reports)?;
-    work(Reports::one(&aggregate, reports.task()), &covariance).map_err(|error| problem(&error))
+    work(Reports::one(&aggregate, reports.task()), &covariance).map_err(Problem::internal)
 }
 
 /// The present sums, and the estimate of them.
 fn estimate(reports: &dyn TaskReports) -> Result<(Aggregate, Covariance), Problem> {
-    let aggregate = reports.aggregate().map_err(|error| problem(&error))?;
-    let covariance = Covariance::estimate(&aggregate, reports.task()).map_err(|error| problem(&error))?;
+    let aggregate = reports.aggregate().map_err(Problem::internal)?;
+    let covariance = Covariance::estimate(&aggregate, reports.task()).map_err(Problem::internal)?;
     Ok((aggregate, covariance))
-}
-
-fn problem(error: &impl Display) -> Problem {
-    Problem::internal(error.to_string())
 }
 
 fn is_predicted(rank: Rank, task: &Task) -> bool {
@@ -178,6 +169,6 @@ mod tests {
         }
         // The best solution so far is an answer.
         assert!(late(&Unfinished { part: Part::Solution, done: 3, of: Some(20) }).is_none());
-        assert_eq!(problem(&AnswerError::EmptyReference).document()["status"], 500);
+        assert_eq!(Problem::internal(AnswerError::EmptyReference).document()["status"], 500);
     }
 }

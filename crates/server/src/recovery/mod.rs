@@ -15,7 +15,7 @@ use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 
 pub(super) use self::answer::Answer;
-use self::answer::decompose;
+use self::answer::with_estimate;
 pub(super) use self::query::read_question;
 use super::config::Most;
 use super::net::{Client, Portion, Shares};
@@ -92,7 +92,7 @@ impl Recoveries {
             }
         };
         let permit = Arc::clone(permits).acquire_owned().await;
-        Ok((permit.map_err(|error| Problem::internal(error.to_string()))?, portion))
+        Ok((permit.map_err(Problem::internal)?, portion))
     }
 }
 
@@ -134,7 +134,8 @@ impl RecoveryCache {
             return Ok(answer);
         }
         let (waves, decomposition) = (waves.clone(), Arc::clone(&self.decomposition));
-        let deadline = Instant::now() + solving_time(recoveries.request_timeout);
+        // The sparse solver stops early enough that its answer is still in time.
+        let deadline = Instant::now() + recoveries.request_timeout * 3 / 4;
         // Slot and permit move into the task: if the request is given up, the answer still serves the next one, and
         // nothing else is started beside it.
         let computed = spawn_blocking(move || {
@@ -143,7 +144,7 @@ impl RecoveryCache {
             drop(permit);
             Ok::<_, Problem>(answer)
         });
-        let answer = computed.await.unwrap_or_else(|error| Err(Problem::internal(error.to_string())))?;
+        let answer = computed.await.unwrap_or_else(|error| Err(Problem::internal(error)))?;
         recoveries.computed.inc();
         Ok(answer)
     }
@@ -174,11 +175,6 @@ impl RecoveryCache {
     }
 }
 
-/// The sparse solver stops early enough that its answer is still in time.
-fn solving_time(request_timeout: Duration) -> Duration {
-    request_timeout * 3 / 4
-}
-
 fn compute(
     Waves { first: reports, second }: &Waves,
     question: &Question,
@@ -197,7 +193,7 @@ fn compute(
     let mut last = hold(decomposition);
     let state = match &*last {
         Some(state) if state.records() >= records => Arc::clone(state),
-        _ => Arc::clone(last.insert(Arc::new(decompose(reports)?))),
+        _ => Arc::clone(last.insert(Arc::new(with_estimate(reports, Decomposition::new)?))),
     };
     drop(last);
     Answer::leading(&state, reports.task(), question.rank)

@@ -81,7 +81,7 @@ pub(super) async fn layer(
         }
         response
     });
-    work.await.unwrap_or_else(|error| Problem::internal(error.to_string()).into_response())
+    work.await.unwrap_or_else(|error| Problem::internal(error).into_response())
 }
 
 fn outcome(status: StatusCode) -> &'static str {

@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use super::reports;
 use crate::app::App;
 use crate::net::Client;
-use crate::oblivious::{Inner, KEYS, OpenError, REQUEST, RESPONSE, answer};
+use crate::oblivious::{Inner, KEYS, REQUEST, RESPONSE, answer};
 use crate::problem::{Problem, Reason};
 use crate::request::check_media_type;
 
@@ -36,7 +36,7 @@ pub(super) async fn take(
     check_media_type(&headers, "sealed requests as ", &[REQUEST])
         .map_err(|problem| app.limits.refuse(&headers, &mut body, problem))?;
     let upload = app.limits.read(client, &headers, body).await?;
-    let (request, sealer) = app.gateway.open(&upload.bytes).map_err(not_opened)?;
+    let (request, sealer) = app.gateway.open(&upload.bytes)?;
     drop(upload);
     let inner = match Inner::read(&request) {
         Ok(Inner { task, content_type, content }) => {
@@ -47,20 +47,15 @@ pub(super) async fn take(
             let (id, body) = (Ok(UrlPath(task)), Body::from(content));
             reports::take(State(Arc::clone(&app)), Extension(client), id, headers, body).await.into_response()
         }
-        Err((405, problem)) => Reason::MethodNotAllowed.because(problem).into_response(),
-        Err((404, problem)) => Reason::UnknownPath.because(problem).into_response(),
-        Err((_, problem)) => Reason::SealedRequest.because(problem).into_response(),
+        Err(problem) => problem.into_response(),
     };
     let (parts, body) = inner.into_parts();
-    let body = to_bytes(body, LONGEST_ANSWER).await.map_err(|error| Problem::internal(error.to_string()))?;
+    let body = to_bytes(body, LONGEST_ANSWER).await.map_err(Problem::internal)?;
     let names = [CONTENT_TYPE, RETRY_AFTER];
     let named = names.iter().filter_map(|name| Some((name.as_str(), parts.headers.get(name)?.as_bytes().to_vec())));
-    let opened = answer(parts.status.as_u16(), &named.collect::<Vec<_>>(), &body);
-    let sealed = opened.map_err(|error| error.to_string()).and_then(|opened| {
-        let sealed = sealer.encapsulate(&opened);
-        sealed.map_err(|error| error.to_string())
-    });
-    let mut response = ([(CONTENT_TYPE, RESPONSE)], sealed.map_err(Problem::internal)?).into_response();
+    let opened = answer(parts.status.as_u16(), &named.collect::<Vec<_>>(), &body).map_err(Problem::internal)?;
+    let sealed = sealer.encapsulate(&opened).map_err(Problem::internal)?;
+    let mut response = ([(CONTENT_TYPE, RESPONSE)], sealed).into_response();
     // A relay cannot see that the same request may succeed later: the header tells it.
     if is_passing(parts.status) {
         let wait = parts.headers.get(RETRY_AFTER).cloned().unwrap_or(HeaderValue::from_static("5"));
@@ -76,13 +71,4 @@ pub(super) async fn take(
 /// Whether the same request may have another answer later.
 fn is_passing(status: StatusCode) -> bool {
     matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS) || status.is_server_error()
-}
-
-fn not_opened(error: OpenError) -> Problem {
-    match error {
-        OpenError::UnknownKey(id) => Reason::OhttpKey
-            .because(format!("the gateway has no key of the id {id}: ask for its keys, and seal the request again")),
-        OpenError::Sealing(error) => Reason::SealedRequest
-            .because(format!("the request does not open ({error}): seal it again to the keys that the gateway has")),
-    }
 }

@@ -36,7 +36,7 @@ pub(super) async fn show(State(app): State<Arc<App>>, headers: HeaderMap) -> Res
         ours.register_with_unit("store_free", "Free space on the disk of the folder", Unit::Bytes, gauge);
     }
     let mut text = String::new();
-    encode(&mut text, &registry).map_err(|error| Problem::internal(error.to_string()))?;
+    encode(&mut text, &registry).map_err(Problem::internal)?;
     if wants_plain_text(&headers) {
         return Ok(([(header::CONTENT_TYPE, PLAIN_TEXT)], plain_text(&text)).into_response());
     }

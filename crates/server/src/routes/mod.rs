@@ -154,7 +154,7 @@ async fn in_turn(
 /// Runs work that waits for a disk, or takes long, off the request threads. A panic is a defect, and is reported as
 /// one.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Problem> {
-    spawn_blocking(work).await.map_err(|error| Problem::internal(error.to_string()))
+    spawn_blocking(work).await.map_err(Problem::internal)
 }
 
 /// The task of a request with reports, if its path has no escapes.

@@ -42,7 +42,7 @@ impl FromRequestParts<Arc<App>> for Asked {
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
         let client = Extension::from_request_parts(parts, app).await;
-        let Extension(client) = client.map_err(|error| Problem::internal(error.to_string()))?;
+        let Extension(client) = client.map_err(Problem::internal)?;
         let first = app.find(UrlPath::from_request_parts(parts, app).await)?;
         let asked = read_question(Query::from_request_parts(parts, app).await, first.task().dimension());
         let second = if matches!(asked, Ok((_, true))) { app.second_wave(&*first) } else { None };
@@ -81,7 +81,7 @@ fn check_second(first: &Task, second: Option<&Task>, rank: Rank) -> Result<(), P
         Err(error @ RefineError::Rank(_)) => {
             Err(Reason::BadRank.because(format!("rank is '{}': {error}", rank.value())))
         }
-        Err(other) => Err(Problem::internal(other.to_string())),
+        Err(other) => Err(Problem::internal(other)),
     }
 }
 

@@ -53,7 +53,7 @@ pub(super) async fn show(State(app): State<Arc<App>>, id: Id) -> Result<Response
     let mut response = ([(header::CONTENT_TYPE, "application/json")], reports.task().to_json()).into_response();
     if let Some(second) = app.second_wave(&*reports) {
         let second = HeaderValue::try_from(second.task().digest().to_string());
-        let second = second.map_err(|error| Problem::internal(error.to_string()))?;
+        let second = second.map_err(Problem::internal)?;
         response.headers_mut().insert(REFINED_BY, second);
     }
     Ok(response)
