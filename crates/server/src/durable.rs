@@ -4,15 +4,12 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Writes a file that is there whole or not at all. `create` makes the one that becomes it.
-pub(super) fn write_whole(
-    folder: &Path,
-    name: &str,
-    bytes: &[u8],
-    create: impl FnOnce(&Path) -> io::Result<File>,
-) -> io::Result<()> {
+/// Writes a file that is there whole or not at all, and that only its owner may read. Nobody else writes to the folder.
+pub(super) fn write_whole(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     let temporary = folder.join(format!("{name}.tmp"));
-    let mut file = create(&temporary)?;
+    // Left by a crash.
+    let _ = fs::remove_file(&temporary);
+    let mut file = new_private(&temporary)?;
     file.write_all(bytes)?;
     file.sync_all()?;
     drop(file);

@@ -1,7 +1,5 @@
 //! Metrics for operators. Counting adds to atomics; numbers get their names only when they are read.
 
-use std::time::Duration;
-
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
@@ -25,9 +23,11 @@ pub(super) struct Metrics {
     pub(super) issued_ids: Counter,
     pub(super) erased: Counter,
     pub(super) computed_recoveries: Counter,
-    rejected: Vec<Counter>,
-    problems: Vec<Counter>,
-    upload_seconds: Histogram,
+    /// By [`Rejected`].
+    pub(super) rejected: Vec<Counter>,
+    /// By [`Reason`].
+    pub(super) problems: Vec<Counter>,
+    pub(super) upload_seconds: Histogram,
     store: StoreMetrics,
     process: Process,
 }
@@ -50,18 +50,6 @@ impl Metrics {
             store,
             process: Process::default(),
         }
-    }
-
-    pub(super) fn count_rejected(&self, why: Rejected) {
-        self.rejected[why as usize].inc();
-    }
-
-    pub(super) fn count_problem(&self, kind: Reason) {
-        self.problems[kind as usize].inc();
-    }
-
-    pub(super) fn time_upload(&self, took: Duration) {
-        self.upload_seconds.observe(took.as_secs_f64());
     }
 
     /// All metrics, under their public names. Those of tasks go into the registry of the prefix ([`PREFIX`]).

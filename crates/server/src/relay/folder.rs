@@ -128,13 +128,8 @@ fn pinned_keys(
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             // One key, so that no two devices find different ones in the list.
             let pinned = Pinned { version: VERSION, batch, bytes, keys: SealingKey::read(&keys()?)?.list() };
-            let create = |path: &Path| {
-                // Left by a crash: the folder is locked.
-                let _ = fs::remove_file(path);
-                new_private(path)
-            };
-            write_whole(folder, PINNED, &serde_json::to_vec(&pinned).map_err(io::Error::from)?, create)
-                .map_err(|source| failed(&path, source))?;
+            let text = serde_json::to_vec(&pinned).map_err(io::Error::from)?;
+            write_whole(folder, PINNED, &text).map_err(|source| failed(&path, source))?;
             return Ok(pinned.keys);
         }
         Err(source) => return Err(failed(&path, source)),

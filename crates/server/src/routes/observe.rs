@@ -132,7 +132,7 @@ impl Seen {
         let status = response.status();
         let kind = response.extensions().get::<Reason>().copied();
         if let Some(kind) = kind {
-            app.metrics.count_problem(kind);
+            app.metrics.problems[kind as usize].inc();
         }
         self.tell(status, kind);
         let Self { id, route, asked, allowance, .. } = self;

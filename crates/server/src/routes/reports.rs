@@ -99,8 +99,10 @@ pub(super) async fn take(
     app.metrics.duplicate.inc_by(duplicate);
     app.metrics.conflicting.inc_by(conflicting);
     let rejected = reasons.len() as u64;
-    reasons.into_iter().for_each(|why| app.metrics.count_rejected(why));
-    app.metrics.time_upload(start.elapsed());
+    for why in reasons {
+        app.metrics.rejected[why as usize].inc();
+    }
+    app.metrics.upload_seconds.observe(start.elapsed().as_secs_f64());
     let verdict = Verdict { accepted, duplicate, rejected, rejections };
     if rejected == 0 { Ok(Json(verdict)) } else { Err(some_rejected(&verdict)) }
 }

@@ -160,7 +160,7 @@ impl Follower {
         }
         for (digest, found) in there {
             let before = before.get(&digest);
-            let duplicates = before.map_or(0, |before| before.state.counts().borrow().duplicates);
+            let duplicates = before.map_or(0, |before| before.state.counts.borrow().duplicates);
             let snapshot = snapshots::read(client, &found.task, found.number, &self.options.metrics).await?;
             let shared = Arc::new(Shared::new(found, snapshot, duplicates));
             // Nobody sees it before it is whole.
@@ -194,7 +194,7 @@ impl Follower {
         let rows = statements.rows(&query, &[(&ended, Type::INT8), (&id, Type::BYTEA)]).await?;
         let (later, is_kept) = rows.first().map_or((0, true), |row| (row.get::<_, i64>(0), row.get(1)));
         let erased = now.erased.saturating_sub(before.erased).unsigned_abs();
-        let found = now.state.counts().borrow().records + later.unsigned_abs() + erased;
+        let found = now.state.counts.borrow().records + later.unsigned_abs() + erased;
         if found >= counted && is_kept {
             return Ok(());
         }

@@ -98,7 +98,7 @@ pub(super) async fn check_durable(client: &Client) -> Result<(), PostgresError> 
 pub(super) async fn create(client: &Client) -> Result<(), PostgresError> {
     let statements = Statements::to("make the tables", client);
     statements.begin().await?;
-    if !is_there(client, "ldp_pca.meta").await? {
+    if !is_there(client).await? {
         statements.run(TABLES).await?;
         let insert =
             "INSERT INTO ldp_pca.meta (version, cluster) SELECT $1, system_identifier::text FROM pg_control_system()";
@@ -112,15 +112,15 @@ pub(super) async fn create(client: &Client) -> Result<(), PostgresError> {
     }
 }
 
-async fn is_there(client: &Client, table: &str) -> Result<bool, PostgresError> {
-    let statements = Statements::to("look for the tables", client);
-    let rows = statements.rows("SELECT to_regclass($1) IS NOT NULL", &[(&table, Type::TEXT)]).await?;
+async fn is_there(client: &Client) -> Result<bool, PostgresError> {
+    let query = "SELECT to_regclass('ldp_pca.meta') IS NOT NULL";
+    let rows = Statements::to("look for the tables", client).rows(query, &[]).await?;
     Ok(rows.first().is_some_and(|row| row.get(0)))
 }
 
 /// Takes over tables that somebody else restored, maybe into another cluster.
 pub(super) async fn adopt(client: &Client) -> Result<(), PostgresError> {
-    if !is_there(client, "ldp_pca.meta").await? {
+    if !is_there(client).await? {
         return Err(PostgresError::Replaced);
     }
     let query = "SELECT cluster <> system_identifier::text FROM ldp_pca.meta, pg_control_system()";

@@ -96,7 +96,7 @@ pub(super) async fn write(
     shared: &Arc<Shared>,
     options: &PostgresOptions,
 ) -> Result<(), PostgresError> {
-    let records = shared.state.counts().borrow().records;
+    let records = shared.state.counts.borrow().records;
     let enough = |last: u64| {
         let more = records.saturating_sub(last);
         let bytes = more.saturating_mul(report_bytes(&shared.task) as u64);

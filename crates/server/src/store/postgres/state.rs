@@ -31,7 +31,8 @@ pub(super) struct State {
     ledger: Mutex<Ledger>,
     /// Dropped with the task, which notifies everyone who waits for other counts.
     teller: Mutex<Option<watch::Sender<Counts>>>,
-    told: watch::Receiver<Counts>,
+    /// The counts, and those to come.
+    pub(super) counts: watch::Receiver<Counts>,
 }
 
 struct Sum {
@@ -51,18 +52,13 @@ pub(super) struct Snapshot {
 
 impl State {
     pub(super) fn new(snapshot: Snapshot, duplicates: u64) -> Self {
-        let (teller, told) = watch::channel(Counts { records: snapshot.aggregate.records(), duplicates });
+        let (teller, counts) = watch::channel(Counts { records: snapshot.aggregate.records(), duplicates });
         Self {
             ledger: Mutex::new(Ledger::new(&snapshot)),
             sum: Mutex::new(Sum { aggregate: snapshot.aggregate, duplicates, passed_over: snapshot.passed_over }),
             teller: Mutex::new(Some(teller)),
-            told,
+            counts,
         }
-    }
-
-    /// The counts, and those to come.
-    pub(super) fn counts(&self) -> &watch::Receiver<Counts> {
-        &self.told
     }
 
     /// Ends the stream of counts.
@@ -72,10 +68,6 @@ impl State {
 
     pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger> {
         hold(&self.ledger)
-    }
-
-    pub(super) fn aggregate(&self) -> Aggregate {
-        hold(&self.sum).aggregate.clone()
     }
 
     pub(super) fn snapshot(&self) -> Snapshot {

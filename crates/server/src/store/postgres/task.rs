@@ -75,11 +75,11 @@ impl TaskReports for PostgresTask {
     }
 
     fn counts(&self) -> Counts {
-        *self.shared.state.counts().borrow()
+        *self.shared.state.counts.borrow()
     }
 
     fn watch_counts(&self) -> watch::Receiver<Counts> {
-        self.shared.state.counts().clone()
+        self.shared.state.counts.clone()
     }
 
     fn queued(&self) -> usize {
@@ -87,7 +87,7 @@ impl TaskReports for PostgresTask {
     }
 
     fn aggregate(&self) -> Result<Aggregate, StoreError> {
-        Ok(self.shared.state.aggregate())
+        Ok(self.shared.state.snapshot().aggregate)
     }
 
     fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<Committed, CommitError>> {
