@@ -17,7 +17,6 @@ mod agent;
 mod app;
 mod audit;
 mod config;
-mod database;
 mod durable;
 mod error;
 mod events;
@@ -51,12 +50,11 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::{JoinSet, spawn_blocking};
 
 use self::app::App;
-use self::database::open_store;
 use self::issuing::Issuer;
 use self::net::Tls;
 use self::oblivious::GatewayKeys;
 use self::routes::Routes;
-use self::store::{StoreMetrics, TaskReports};
+use self::store::{FolderOptions, FolderStore, ReportStore, StoreMetrics, TaskReports};
 use self::tokens::Tokens;
 use ldp_pca::task::{Task, TaskDigest};
 
@@ -221,6 +219,34 @@ impl Server {
         spawn_blocking(move || app.store.close()).await.map_err(io::Error::from)?;
         Ok(())
     }
+}
+
+/// Opens the database if there is one, otherwise the folder, with `tasks` and those that it already has.
+async fn open_store(
+    config: &ServerConfig,
+    tasks: Vec<Task>,
+    metrics: StoreMetrics,
+) -> Result<Arc<dyn ReportStore>, ServerError> {
+    if let Some(address) = &config.store {
+        #[cfg(feature = "postgres")]
+        {
+            use self::store::{At, PostgresOptions, PostgresStore};
+
+            // For tokens and keys.
+            std::fs::create_dir_all(&config.data).at("make", &config.data)?;
+            let options = PostgresOptions { metrics, ..PostgresOptions::default() };
+            let store = PostgresStore::open(address.text(), &tasks, options).await.map_err(StoreError::from)?;
+            return Ok(Arc::new(store));
+        }
+        #[cfg(not(feature = "postgres"))]
+        {
+            let _ = address;
+            return Err(StoreError::NoDatabases.into());
+        }
+    }
+    let (root, options) = (config.data.clone(), FolderOptions { metrics, ..FolderOptions::default() });
+    let store = spawn_blocking(move || FolderStore::open(&root, &tasks, options)).await.map_err(io::Error::from)??;
+    Ok(Arc::new(store))
 }
 
 /// Connections that the system accepts for the server until it takes them: devices that send one report each arrive by

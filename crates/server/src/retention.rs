@@ -70,7 +70,7 @@ impl Readings {
     fn sweep(&mut self, app: &App, now: u64, at: Instant) {
         for reports in app.store.tasks() {
             let task = reports.task().digest();
-            match self.over.read(task, is_over(&reports.settings(), now), at) {
+            match read(&mut self.over, task, is_over(&reports.settings(), now), at) {
                 Agreement::None | Agreement::Growing => {}
                 Agreement::First => tracing::warn!(
                     %task, records = reports.counts().records, deleted_in_seconds = AGREEMENT.as_secs(),
@@ -96,7 +96,7 @@ impl Readings {
         });
         for task in deleted {
             let is_over = now > task.since.saturating_add(app.config.deletion_grace.as_secs());
-            if self.erasable.read(task, is_over, at) != Agreement::Full {
+            if read(&mut self.erasable, task, is_over, at) != Agreement::Full {
                 continue;
             }
             match app.store.erase(&task) {
@@ -120,13 +120,7 @@ fn note(app: &App, action: &str, task: TaskDigest, reports: Option<u64>) {
 }
 
 /// The time since which every reading of the clock has said that something's time is over.
-struct Agreements<T>(HashMap<T, Instant>);
-
-impl<T> Default for Agreements<T> {
-    fn default() -> Self {
-        Self(HashMap::new())
-    }
-}
+type Agreements<T> = HashMap<T, Instant>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Agreement {
@@ -139,20 +133,19 @@ enum Agreement {
     Full,
 }
 
-impl<T: Eq + Hash> Agreements<T> {
-    fn read(&mut self, what: T, is_over: bool, at: Instant) -> Agreement {
-        if !is_over {
-            self.0.remove(&what);
-            return Agreement::None;
+/// Reads the clock once more, for one thing.
+fn read<T: Eq + Hash>(agreements: &mut Agreements<T>, what: T, is_over: bool, at: Instant) -> Agreement {
+    if !is_over {
+        agreements.remove(&what);
+        return Agreement::None;
+    }
+    match agreements.get(&what) {
+        None => {
+            agreements.insert(what, at);
+            Agreement::First
         }
-        match self.0.get(&what) {
-            None => {
-                self.0.insert(what, at);
-                Agreement::First
-            }
-            Some(first) if at.duration_since(*first) >= AGREEMENT => Agreement::Full,
-            Some(_) => Agreement::Growing,
-        }
+        Some(first) if at.duration_since(*first) >= AGREEMENT => Agreement::Full,
+        Some(_) => Agreement::Growing,
     }
 }
 
@@ -180,7 +173,7 @@ mod tests {
         let start = Instant::now();
         let minutes = |minutes: u64| start + Duration::from_secs(60 * minutes);
         let mut agreements = Agreements::default();
-        let mut read = |is_over, at| agreements.read(7, is_over, minutes(at));
+        let mut read = |is_over, at| read(&mut agreements, 7, is_over, minutes(at));
         assert_eq!(read(true, 0), Agreement::First);
         assert_eq!(read(true, 50), Agreement::Growing);
         // The clock was corrected.

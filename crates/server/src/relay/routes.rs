@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::header::{
-    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ALLOW, CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
+    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ALLOW, CACHE_CONTROL, CONTENT_TYPE,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderValue, Method, Request, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -18,6 +18,7 @@ use super::writer::{Arrival, Kept};
 use crate::limits::{Limits, busy};
 use crate::net::{Answers, Client, RequestBody};
 use crate::oblivious::{KEYS, REQUEST};
+use crate::origins::preflight;
 use crate::problem::{Problem, Reason};
 use crate::request::check_media_type;
 
@@ -53,7 +54,7 @@ impl Intake {
             Ok(response)
         };
         match (request.method(), request.uri().path()) {
-            (&Method::OPTIONS, _) => Ok(preflight()),
+            (&Method::OPTIONS, _) => Ok(preflight(Some("content-type"))),
             (&Method::POST, "/reports") => self.take(client, request).await,
             (_, "/reports") => allow("POST"),
             (&Method::GET, "/keys") => Ok(([(CONTENT_TYPE, KEYS)], self.keys.clone()).into_response()),
@@ -100,15 +101,6 @@ impl Intake {
             )),
         }
     }
-}
-
-fn preflight() -> Response {
-    let headers = [
-        (ACCESS_CONTROL_ALLOW_METHODS, "GET,POST"),
-        (ACCESS_CONTROL_ALLOW_HEADERS, "content-type"),
-        (ACCESS_CONTROL_MAX_AGE, "3600"),
-    ];
-    (StatusCode::NO_CONTENT, headers).into_response()
 }
 
 /// Pages of any origin may send reports. No answer is stored on its way.
