@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock, RwLock, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::extract::Path as UrlPath;
-use serde::Serialize;
+use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use super::audit::AuditLog;
@@ -23,7 +23,6 @@ use super::request::Id;
 use super::store::{Counts, ReportStore, StoreMetrics, TaskReports, TaskSettings, is_of};
 use super::tokens::Tokens;
 use crate::locks::{read_lock, write_lock};
-use ldp_pca::privacy::Guarantee;
 use ldp_pca::task::TaskDigest;
 
 /// The state of a server.
@@ -66,26 +65,6 @@ pub(super) enum Period {
     Open,
     /// After the end.
     Expired(u64),
-}
-
-/// The answer of `GET /tasks/{id}/status`.
-#[derive(Serialize)]
-pub(super) struct Status {
-    task: String,
-    records: u64,
-    /// Since the server was started.
-    duplicates: u64,
-    minimum_batch: u64,
-    guarantee: Guarantee,
-    dimension: usize,
-    report_bytes: usize,
-    /// Whether components are returned without a token.
-    open_recovery: bool,
-    /// Whether only reports with an issued id are accepted.
-    issued_ids: bool,
-    /// Whether dense reports are checked.
-    range_check: bool,
-    settings: TaskSettings,
 }
 
 impl App {
@@ -195,21 +174,22 @@ impl App {
         }
     }
 
-    pub(super) fn status(&self, reports: &dyn TaskReports, counts: Counts) -> Status {
+    /// The answer of `GET /tasks/{id}/status`. Duplicates are those since the server was started.
+    pub(super) fn status(&self, reports: &dyn TaskReports, counts: Counts) -> Value {
         let settings = reports.settings();
-        Status {
-            task: reports.task().digest().to_string(),
-            records: counts.records,
-            duplicates: counts.duplicates,
-            minimum_batch: self.minimum_batch(&settings),
-            guarantee: reports.task().guarantee(),
-            dimension: reports.task().dimension(),
-            report_bytes: reports.report_bytes(),
-            open_recovery: self.open_recovery(&settings),
-            issued_ids: self.issued_ids(&settings),
-            range_check: settings.checks_range(),
-            settings: TaskSettings::clone(&settings),
-        }
+        json!({
+            "task": reports.task().digest().to_string(),
+            "records": counts.records,
+            "duplicates": counts.duplicates,
+            "minimum_batch": self.minimum_batch(&settings),
+            "guarantee": reports.task().guarantee(),
+            "dimension": reports.task().dimension(),
+            "report_bytes": reports.report_bytes(),
+            "open_recovery": self.open_recovery(&settings),
+            "issued_ids": self.issued_ids(&settings),
+            "range_check": settings.checks_range(),
+            "settings": *settings,
+        })
     }
 }
 

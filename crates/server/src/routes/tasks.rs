@@ -16,7 +16,7 @@ use super::blocking;
 use super::observe::RequestId;
 use super::relayed;
 use super::reports::not_committed;
-use crate::app::{App, Status};
+use crate::app::App;
 use crate::issuing::{MOST, OPEN_COUNT};
 use crate::limits;
 use crate::net::Client;
@@ -60,7 +60,7 @@ pub(super) async fn show(State(app): State<Arc<App>>, id: Id) -> Result<Response
 }
 
 /// `GET /tasks/{id}/status`.
-pub(super) async fn status(State(app): State<Arc<App>>, id: Id) -> Result<Json<Status>, Problem> {
+pub(super) async fn status(State(app): State<Arc<App>>, id: Id) -> Result<Json<Value>, Problem> {
     let reports = app.find(id)?;
     Ok(Json(app.status(&*reports, reports.counts())))
 }
