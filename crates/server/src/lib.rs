@@ -258,20 +258,13 @@ const BACKLOG: u32 = 4096;
 const UNREAD_BYTES: u32 = 256 << 10;
 
 /// Takes the first free port of so many.
-fn listen(first: SocketAddr, ports: u16) -> Result<TcpListener, ServerError> {
-    let mut address = first;
-    loop {
-        match listen_at(address) {
-            Ok(listener) => return Ok(listener),
-            Err(error) => {
-                let taken = error.kind() == io::ErrorKind::AddrInUse;
-                let next = address.port().checked_add(1).filter(|port| port - first.port() < ports);
-                match next.filter(|_| taken) {
-                    Some(port) => address.set_port(port),
-                    None => return Err(ServerError::Listen { address, source: error }),
-                }
-            }
+fn listen(mut address: SocketAddr, ports: u16) -> Result<TcpListener, ServerError> {
+    match (listen_at(address), address.port().checked_add(1)) {
+        (Err(error), Some(next)) if ports > 1 && error.kind() == io::ErrorKind::AddrInUse => {
+            address.set_port(next);
+            listen(address, ports - 1)
         }
+        (listener, _) => listener.map_err(|source| ServerError::Listen { address, source }),
     }
 }
 

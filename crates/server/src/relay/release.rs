@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
@@ -51,28 +51,23 @@ pub(super) struct Releaser {
 
 /// Ends a releaser between two requests.
 #[derive(Clone, Default)]
-pub(super) struct Stop(Arc<AtomicBool>);
+pub(super) struct Stop(Arc<(Mutex<bool>, Condvar)>);
 
 impl Stop {
     pub(super) fn now(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        *hold(&self.0.0) = true;
+        self.0.1.notify_all();
     }
 
     fn is_set(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        *hold(&self.0.0)
     }
 
     /// Waits; whether the relay goes on.
     fn wait(&self, time: Duration) -> bool {
-        let end = Instant::now() + time;
-        while !self.is_set() {
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return true;
-            }
-            thread::sleep(left.min(NOTICE));
-        }
-        false
+        let (set, changed) = &*self.0;
+        let waited = changed.wait_timeout_while(hold(set), time, |set| !*set);
+        !*waited.unwrap_or_else(PoisonError::into_inner).0
     }
 }
 
@@ -147,7 +142,8 @@ impl Releaser {
                  it the relay's key again",
             ));
         }
-        remove(&self.folder, &path)?;
+        fs::remove_file(&path)?;
+        sync_folder(&self.folder)?;
         let mut names = hold(&self.names);
         let gone: HashSet<&Name> = found.iter().map(|(_, name)| name).collect();
         names.retain(|name| !gone.contains(name));
@@ -217,11 +213,6 @@ fn shuffled(found: &[(u64, Name)], random: &mut impl Rng) -> Vec<u64> {
     let mut places: Vec<u64> = found.iter().map(|(place, _)| *place).collect();
     places.shuffle(random);
     places
-}
-
-fn remove(folder: &Path, file: &Path) -> io::Result<()> {
-    fs::remove_file(file)?;
-    sync_folder(folder)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Deletion of a task: its row moves to `ldp_pca.deleted`, where nobody serves it, and its table is dropped when the
 //! grace period is over.
 
-use tokio_postgres::{Client, types::Type};
+use tokio_postgres::Client;
 
 use super::error::PostgresError;
 use super::schema::{SNAPSHOT_LOCKS, lock_alone};
@@ -26,14 +26,7 @@ pub(super) async fn delete(client: &Client, digest: TaskDigest, erase: Erase) ->
         );
         statements.run(&delete).await?;
     }
-    let mut erased = false;
-    if erase == Erase::Now {
-        let query = "DELETE FROM ldp_pca.deleted WHERE digest = $1 RETURNING number";
-        for row in statements.rows(query, &[(&digest, Type::TEXT)]).await? {
-            drop_reports(client, row.get(0)).await?;
-            erased = true;
-        }
-    }
+    let erased = erase == Erase::Now && erase_where(client, &format!("digest = '{digest}'")).await?;
     statements.run("COMMIT").await?;
     Ok(number.is_some() || erased)
 }
@@ -56,14 +49,18 @@ pub(super) async fn deleted(client: &Client) -> Result<Vec<DeletedTask>, Postgre
 pub(super) async fn erase(client: &Client, task: &DeletedTask) -> Result<(), PostgresError> {
     let statements = Statements::to("erase a deleted task", client);
     statements.begin().await?;
-    let erase = format!("DELETE FROM ldp_pca.deleted WHERE number = {} RETURNING number", task.key);
-    for row in statements.rows(&erase, &[]).await? {
-        drop_reports(client, row.get(0)).await?;
-    }
+    erase_where(client, &format!("number = {}", task.key)).await?;
     statements.run("COMMIT").await
 }
 
-async fn drop_reports(client: &Client, number: i32) -> Result<(), PostgresError> {
-    let drop = format!("DROP TABLE IF EXISTS ldp_pca.reports_{number}");
-    Statements::to("erase a deleted task", client).run(&drop).await
+/// Erases the deleted tasks of which this holds; whether there are any.
+async fn erase_where(client: &Client, condition: &str) -> Result<bool, PostgresError> {
+    let statements = Statements::to("erase a deleted task", client);
+    let erase = format!("DELETE FROM ldp_pca.deleted WHERE {condition} RETURNING number");
+    let numbers = statements.rows(&erase, &[]).await?;
+    for number in &numbers {
+        let number: i32 = number.get(0);
+        statements.run(&format!("DROP TABLE IF EXISTS ldp_pca.reports_{number}")).await?;
+    }
+    Ok(!numbers.is_empty())
 }

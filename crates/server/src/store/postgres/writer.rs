@@ -113,8 +113,12 @@ async fn store(
         client.query_typed(update, &row).await.map_err(unwritten)?;
     }
     let marks = marks(client, shared, batches, &rows, &new).await?;
-    let awaited = (!new.is_empty()).then(|| Pending::new(shared, transaction.id));
-    durability::commit(client).await?;
+    let awaited = (!new.is_empty()).then(|| shared.state.ledger().begin(transaction.id));
+    let committed = durability::commit(client).await;
+    if let (Err(_), Some(awaited)) = (&committed, awaited) {
+        shared.state.ledger().given_up(awaited);
+    }
+    committed?;
     let mut left = new.clone();
     let outcomes = (batches.iter().enumerate())
         .map(|(index, batch)| match refusals.get(&index) {
@@ -122,7 +126,7 @@ async fn store(
             None => Ok(outcome(index, batch, report_bytes, &mut left, &marks)),
         })
         .collect();
-    Ok(Commit { outcomes, new, awaited: awaited.map(Pending::committed) })
+    Ok(Commit { outcomes, new, awaited })
 }
 
 /// The outcome of a written batch. Of reports with the same id the first is the new one.
@@ -220,31 +224,6 @@ async fn admit<'a>(
         }
     }
     Ok((distinct(batches, report_bytes, |index| !refusals.contains_key(&index)), refusals))
-}
-
-/// An own transaction between its last statement and the outcome of its COMMIT. Dropped, it is abandoned.
-struct Pending<'a> {
-    shared: &'a Shared,
-    awaited: Option<Awaited>,
-}
-
-impl<'a> Pending<'a> {
-    fn new(shared: &'a Shared, transaction: i64) -> Self {
-        let awaited = Some(shared.state.ledger().begin(transaction));
-        Self { shared, awaited }
-    }
-
-    fn committed(mut self) -> Awaited {
-        self.awaited.take().expect("it is taken once")
-    }
-}
-
-impl Drop for Pending<'_> {
-    fn drop(&mut self) {
-        if let Some(awaited) = self.awaited {
-            self.shared.state.ledger().given_up(awaited);
-        }
-    }
 }
 
 fn report_id(bytes: &[u8]) -> ReportId {
