@@ -4,7 +4,6 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use super::net::TlsError;
 use super::store::StoreError;
 
 /// Reasons for a server not to start, or to stop.
@@ -51,8 +50,8 @@ pub enum ServerError {
         source: io::Error,
     },
     /// The certificate.
-    #[error(transparent)]
-    Tls(#[from] TlsError),
+    #[error("{0}")]
+    Tls(String),
     /// The system, while serving.
     #[error("the server stopped: {0}; start it again, what was acknowledged is kept")]
     Io(#[from] io::Error),

@@ -65,7 +65,7 @@ pub use config::{
     TokenConfig, socket_address,
 };
 pub use error::ServerError;
-pub use net::{TlsError, keep_files_private, raise_file_limit};
+pub use net::{keep_files_private, raise_file_limit};
 pub use oblivious::{SealError, SealingKey, is_for_a_gateway, sealed_length};
 pub use relay::{Relay, RelayConfig, RelayError};
 #[cfg(feature = "postgres")]
@@ -156,7 +156,7 @@ impl Server {
         if let Some(www) = config.www.as_ref().filter(|www| !www.is_dir()) {
             return Err(ServerError::Page { path: www.clone() });
         }
-        let tls = config.tls.as_ref().map(Tls::load).transpose()?;
+        let tls = config.tls.as_ref().map(Tls::load).transpose().map_err(ServerError::Tls)?;
         Tokens::check_files(&config.tokens)?;
         if let Some(keys) = config.gateway_keys_file.as_ref().filter(|keys| keys.exists()) {
             GatewayKeys::load(keys)?;

@@ -24,6 +24,10 @@ mod head;
 mod rate;
 mod shares;
 mod table;
+#[cfg(feature = "tls")]
+mod tls;
+#[cfg(not(feature = "tls"))]
+#[path = "no_tls.rs"]
 mod tls;
 mod turns;
 
@@ -47,7 +51,6 @@ pub use files::{keep_files_private, raise_file_limit};
 pub(super) use rate::RateLimiter;
 pub(super) use shares::{Full, Portion, Shares};
 pub(super) use tls::Tls;
-pub use tls::TlsError;
 pub(super) use turns::Turns;
 
 /// Serves until `shutdown` is ready and the open requests have ended or been cut off. `answering` makes the service of
