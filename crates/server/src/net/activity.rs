@@ -26,7 +26,7 @@ pub(super) enum Phase {
 }
 
 /// A connection's phase and its times.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Activity {
     /// Milliseconds since the server started, as of the last sweep: reading it costs a load.
     clock: Arc<AtomicU64>,
@@ -46,15 +46,7 @@ pub(super) struct Activity {
 impl Activity {
     /// The activity of a new connection: a head is due.
     pub(super) fn new(clock: &Arc<AtomicU64>) -> Self {
-        let activity = Self {
-            clock: Arc::clone(clock),
-            phase: AtomicU64::new(0),
-            stalled: AtomicU64::new(0),
-            resting: AtomicBool::new(false),
-            waker: AtomicWaker::new(),
-            announced: AtomicBool::new(false),
-            unread: AtomicBool::new(false),
-        };
+        let activity = Self { clock: Arc::clone(clock), ..Self::default() };
         activity.enter(Phase::Head);
         activity
     }

@@ -91,11 +91,16 @@ impl Drop for Portion {
         }
         let mut held = hold(&self.shares.held);
         held.by_all -= self.amount;
-        if let Some(by_client) = held.by_client.get_mut(&self.client) {
-            *by_client -= self.amount;
-            if *by_client == 0 {
-                held.by_client.remove(&self.client);
-            }
+        give_back(&mut held.by_client, self.client, self.amount);
+    }
+}
+
+/// Takes this much off a client's count. A client without any is not remembered.
+pub(super) fn give_back(of_clients: &mut HashMap<Client, usize>, client: Client, amount: usize) {
+    if let Some(count) = of_clients.get_mut(&client) {
+        *count -= amount;
+        if *count == 0 {
+            of_clients.remove(&client);
         }
     }
 }

@@ -13,7 +13,7 @@ use tokio::task::{AbortHandle, JoinHandle};
 
 use super::activity::{Activity, Phase};
 use super::client::Client;
-use super::shares::Full;
+use super::shares::{Full, give_back};
 use crate::config::{Most, ServerConfig};
 use crate::locks::hold;
 
@@ -78,6 +78,13 @@ impl Entry {
             (Phase::Busy, _) => None,
         }
     }
+
+    /// Takes it off its client's count.
+    fn leave(&self, of_clients: &mut HashMap<Client, usize>) {
+        if let Some(client) = self.client {
+            give_back(of_clients, client, 1);
+        }
+    }
 }
 
 /// Milliseconds after which an idle connection releases its buffers.
@@ -128,7 +135,7 @@ impl Table {
             } || entry.activity.stalled() > self.stall;
             if late {
                 entry.task.abort();
-                leave(of_clients, entry.client);
+                entry.leave(of_clients);
             } else if phase == Phase::Idle && since > REST && entry.activity.stalled() == 0 {
                 entry.activity.rest();
             }
@@ -227,19 +234,8 @@ impl Open {
 
     fn remove(&mut self, number: u64) -> Option<Entry> {
         let entry = self.connections.remove(&number)?;
-        leave(&mut self.of_clients, entry.client);
+        entry.leave(&mut self.of_clients);
         Some(entry)
-    }
-}
-
-/// Removes one connection from the client's count.
-fn leave(of_clients: &mut HashMap<Client, usize>, client: Option<Client>) {
-    let Some(client) = client else { return };
-    if let Some(count) = of_clients.get_mut(&client) {
-        *count -= 1;
-        if *count == 0 {
-            of_clients.remove(&client);
-        }
     }
 }
 

@@ -4,7 +4,6 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use axum::body::Bytes;
-use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::problem::{Problem, Reason};
@@ -43,16 +42,6 @@ const OF_PARTS: [(&str, &[&str]); 3] = [
     ("sparse", &["penalty", "penalty_choice", "status", "relative_gap", "support", "soft_threshold", "pca"]),
     ("predicted", &["sin_theta_squared", "uninformed"]),
 ];
-
-#[derive(Serialize)]
-struct Document<'a> {
-    task: String,
-    #[serde(flatten)]
-    answer: Map<String, Value>,
-    /// What two waves add, for components of both.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    refined: Option<&'a RefinedFacts>,
-}
 
 impl Answer {
     /// The leading components of a state; `rank` is at most the dimension.
@@ -97,9 +86,8 @@ impl Answer {
     }
 
     fn new(found: &recovery::Answer, task: &Task, refined: Option<&RefinedFacts>) -> Result<Self, Problem> {
-        let Value::Object(mut answer) = serde_json::to_value(found).map_err(Problem::internal)? else {
-            return Err(Problem::internal("an answer is no object"));
-        };
+        let answer = serde_json::to_value(found).and_then(serde_json::from_value);
+        let mut answer: Map<String, Value> = answer.map_err(Problem::internal)?;
         answer.retain(|name, _| MEMBERS.iter().any(|members| members.contains(&name.as_str())));
         for (part, members) in OF_PARTS {
             if let Some(Value::Object(part)) = answer.get_mut(part) {
@@ -111,11 +99,14 @@ impl Answer {
         if predicted.is_none() {
             answer.remove("predicted");
         }
-        let document = Document { task: task.digest().to_string(), answer, refined };
+        answer.insert("task".into(), task.digest().to_string().into());
+        if let Some(refined) = refined {
+            answer.insert("refined".into(), serde_json::to_value(refined).map_err(Problem::internal)?);
+        }
         Ok(Self {
             records: found.asked.records,
             predicted_error: predicted.map(|error| (found.asked.rank, error.sin_theta_squared / error.uninformed)),
-            json: serde_json::to_vec(&document).map_err(Problem::internal)?.into(),
+            json: serde_json::to_vec(&answer).map_err(Problem::internal)?.into(),
         })
     }
 }

@@ -209,11 +209,10 @@ fn changed(settings: Option<&TaskSettings>, changes: Map<String, Value>) -> Resu
     let bad = |error: serde_json::Error| {
         Reason::BadJson.because(format!("the settings are not the expected document: {error}"))
     };
-    let Value::Object(mut all) = serde_json::to_value(settings.cloned().unwrap_or_default()).map_err(bad)? else {
-        return Ok(TaskSettings::default());
-    };
+    let all = serde_json::to_value(settings.cloned().unwrap_or_default()).and_then(serde_json::from_value);
+    let mut all: Map<String, Value> = all.map_err(bad)?;
     all.extend(changes);
-    TaskSettings::deserialize(Value::Object(all)).map_err(bad)
+    serde_json::from_value(Value::Object(all)).map_err(bad)
 }
 
 /// The last second of 2100. A later time is in other units.

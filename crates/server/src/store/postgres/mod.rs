@@ -129,16 +129,10 @@ impl PostgresStore {
     fn change<T>(&self, work: impl AsyncFnOnce(&Client) -> Result<T, PostgresError>) -> Result<T, StoreError> {
         self.runtime.block_on(async {
             let changed = self.ask(work).await?;
-            self.refresh().await;
+            // It is in effect when the caller continues. If that fails, the next round does it.
+            refresh(&self.follower, &self.trouble).await;
             Ok(changed)
         })
-    }
-
-    /// Reads the latest change, so that it is in effect when the caller continues. If that fails, the next round does
-    /// it.
-    async fn refresh(&self) {
-        let refreshed = self.follower.lock().await.round().await;
-        set_trouble(&self.trouble, refreshed);
     }
 }
 
@@ -146,14 +140,15 @@ impl PostgresStore {
 async fn drive(follower: Arc<AsyncMutex<Follower>>, trouble: Arc<Mutex<Option<String>>>, poll: Duration) {
     loop {
         sleep(poll).await;
-        let followed = follower.lock().await.round().await;
-        set_trouble(&trouble, followed);
+        refresh(&follower, &trouble).await;
     }
 }
 
-fn set_trouble(trouble: &Mutex<Option<String>>, followed: Result<(), PostgresError>) {
-    let mut trouble = hold(trouble);
+/// Reads the latest changes, and notes whether that is possible.
+async fn refresh(follower: &AsyncMutex<Follower>, trouble: &Mutex<Option<String>>) {
+    let followed = follower.lock().await.round().await;
     let found = followed.err().map(|error| error.to_string());
+    let mut trouble = hold(trouble);
     match (&*trouble, &found) {
         (before, Some(error)) if before.as_ref() != Some(error) => {
             tracing::warn!(%error, "the database cannot be followed or trusted");
