@@ -213,7 +213,7 @@ impl Limits {
         };
         match timeout(self.config.request_timeout, collect).await {
             Ok(Ok(bytes)) => Ok(bytes),
-            Ok(Err(problem)) => Err(self.refuse_longer(headers, &mut body, most, problem)),
+            Ok(Err(problem)) => Err(self.refuse(headers, &mut body, problem)),
             Err(_) => Err(too_slow()),
         }
     }
@@ -222,18 +222,13 @@ impl Limits {
     /// they have sent everything, and see a broken connection otherwise. A client that waits for `100 Continue` has not
     /// sent it.
     pub(super) fn refuse(&self, headers: &HeaderMap, body: &mut Body, problem: Problem) -> Problem {
-        self.refuse_longer(headers, body, self.config.max_body_bytes, problem)
-    }
-
-    fn refuse_longer(&self, headers: &HeaderMap, body: &mut Body, most: usize, problem: Problem) -> Problem {
         if headers.contains_key(header::EXPECT) || body.is_end_stream() {
             return problem;
         }
         let Ok(permit) = Arc::clone(&self.lingering).try_acquire_owned() else { return problem };
-        let mut body = mem::take(body);
+        let (mut body, mut left) = (mem::take(body), self.config.max_body_bytes.saturating_mul(2));
         tokio::spawn(async move {
             let discard = async {
-                let mut left = most.saturating_mul(2);
                 while let Some(Ok(data)) = next_data(&mut body).await {
                     let Some(rest) = left.checked_sub(data.len()) else { break };
                     left = rest;

@@ -159,17 +159,12 @@ fn lines(role: &str, path: &Path, text: &str, mut tokens: Vec<Token>) -> Result<
     Ok(tokens)
 }
 
-/// A token, or its name, a space and the token.
+/// A token, or its name, a space and the token, which must be strong enough. Errors do not contain it.
 fn read(line: &str, role: &str, number: usize, place: impl Fn() -> String) -> Result<Token, ServerError> {
     let (name, token) = match line.trim().split_once(char::is_whitespace) {
         Some((name, token)) if name.chars().count() < FEWEST_CHARACTERS => (name.into(), token.trim()),
         _ => (format!("{role} {}", number + 1).into(), line.trim()),
     };
-    Ok(Token { name, digest: check(token, place)? })
-}
-
-/// The digest of a token that is strong enough. Errors do not contain the token.
-fn check(token: &str, place: impl Fn() -> String) -> Result<[u8; 32], ServerError> {
     let found = token.chars().count();
     let problem = if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
         "a space or another character than ASCII: use letters and digits".to_owned()
@@ -180,7 +175,7 @@ fn check(token: &str, place: impl Fn() -> String) -> Result<[u8; 32], ServerErro
          first start makes one"
             .to_owned()
     } else {
-        return Ok(Sha256::digest(token).into());
+        return Ok(Token { name, digest: Sha256::digest(token).into() });
     };
     Err(ServerError::Token(format!("{} has {problem}", place())))
 }

@@ -19,7 +19,6 @@
 mod accept;
 mod activity;
 mod client;
-mod files;
 mod head;
 mod rate;
 mod shares;
@@ -47,7 +46,6 @@ use super::config::ServerConfig;
 pub(super) use accept::{Answers, TwoLengths};
 pub(super) use activity::RequestBody;
 pub(super) use client::{Client, client_address, is_proxy};
-pub use files::{keep_files_private, raise_file_limit};
 pub(super) use rate::RateLimiter;
 pub(super) use shares::{Full, Portion, Shares};
 pub(super) use tls::Tls;
@@ -104,4 +102,22 @@ async fn sweep_forever(table: Arc<Table>) {
         sleep(table.period).await;
         table.sweep();
     }
+}
+
+/// Lets this process open as many files as the system allows, since every connection is one. At first it is often only
+/// a fraction of them.
+pub fn raise_file_limit() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+        // With fewer files there are fewer connections: nothing else changes.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+    }
+}
+
+/// Makes new files and folders of this process readable only by its user.
+pub fn keep_files_private() {
+    #[cfg(unix)]
+    rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
 }

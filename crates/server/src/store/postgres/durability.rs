@@ -13,7 +13,7 @@ pub(super) const UNSAFE: &str = "CASE WHEN current_setting('fsync') = 'off' THEN
 
 /// The result of [`UNSAFE`].
 pub(super) fn check(found: Option<&str>) -> Result<(), PostgresError> {
-    found.map_or(Ok(()), |setting| Err(PostgresError::NotDurable { setting: setting.into() }))
+    found.map_or(Ok(()), |setting| Err(PostgresError::NotDurable(setting.into())))
 }
 
 /// Commits, and asks the same session whether that was durable.

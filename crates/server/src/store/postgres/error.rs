@@ -1,6 +1,7 @@
 //! Reasons why a database cannot be used as a store.
 
 use std::error::Error;
+use std::iter::successors;
 
 use crate::store::{TaskSettings, has_second_wave};
 use ldp_pca::task::{TaskDigest, TaskError};
@@ -47,21 +48,15 @@ pub enum PostgresError {
         /// Reports that the database received since.
         found: i64,
     },
-    /// A database that may lose confirmed data.
+    /// A database that may lose confirmed data, by this setting.
     #[error(
-        "the database has {setting} = off, so it can lose what it has confirmed: set it to on, or keep the reports in \
-            a folder"
+        "the database has {0} = off, so it can lose what it has confirmed: set it to on, or keep the reports in a \
+            folder"
     )]
-    NotDurable {
-        /// The setting.
-        setting: String,
-    },
-    /// A release of PostgreSQL that lacks required features.
-    #[error("the database is PostgreSQL {found}, but 13 or newer is needed: upgrade it")]
-    TooOld {
-        /// Its own version text.
-        found: String,
-    },
+    NotDurable(String),
+    /// A release of PostgreSQL that lacks required features, by its own version text.
+    #[error("the database is PostgreSQL {0}, but 13 or newer is needed: upgrade it")]
+    TooOld(String),
     /// The tables were replaced a moment ago.
     #[error("the tables of the database were replaced: they are read again")]
     Replaced,
@@ -131,11 +126,6 @@ pub(super) fn describe(error: &tokio_postgres::Error) -> String {
     if let Some(error) = error.as_db_error() {
         return format!("{} ({})", error.message(), error.code().code());
     }
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
+    let causes = successors(Some(error as &(dyn Error + 'static)), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

@@ -89,7 +89,7 @@ pub(super) async fn check_durable(client: &Client) -> Result<(), PostgresError> 
     let row = Statements::to("show its settings", client).rows(&query, &[]).await?;
     let [row] = &row[..] else { return Ok(()) };
     if row.get::<_, i32>(1) < 130_000 {
-        return Err(PostgresError::TooOld { found: row.get(0) });
+        return Err(PostgresError::TooOld(row.get(0)));
     }
     durability::check(row.get(2))
 }

@@ -19,7 +19,7 @@ fn missing(aggregator: &Aggregator) -> u64 {
 fn a_database_that_may_forget_is_refused() {
     let Some(cluster) = Cluster::start(&["fsync = off"]) else { return };
     let refused = Aggregator::open_with(&cluster.address(), &[], options()).err().unwrap();
-    assert_eq!(refused, PostgresError::NotDurable { setting: "fsync".into() });
+    assert_eq!(refused, PostgresError::NotDurable("fsync".into()));
 }
 
 #[test]
