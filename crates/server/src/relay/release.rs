@@ -16,7 +16,6 @@ use rand::{Rng, RngExt as _};
 use super::folder::{Folder, batch_file};
 use super::record::{Name, read, scan};
 use super::upstream::{Sent, Upstream};
-use super::writer::Names;
 use crate::durable::sync_folder;
 use crate::locks::hold;
 use crate::oblivious::SealingKey;
@@ -42,7 +41,7 @@ pub(super) struct Releaser {
     upstream: Upstream,
     key: SealingKey,
     /// The names of requests that wait.
-    pub(super) names: Names,
+    pub(super) names: Arc<Mutex<HashSet<Name>>>,
     complete: Mutex<Receiver<u64>>,
     /// Where batches come in when they are complete.
     pub(super) inlet: Sender<u64>,

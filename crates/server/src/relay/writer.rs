@@ -17,9 +17,6 @@ use crate::locks::hold;
 /// Requests that wait for the disk at the same time; each also has its share of memory.
 const QUEUED: usize = 4096;
 
-/// The names of all requests in the folder.
-pub(super) type Names = Arc<Mutex<HashSet<Name>>>;
-
 /// What became of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kept {
@@ -38,7 +35,8 @@ pub(super) type Arrival = (Upload, oneshot::Sender<Kept>);
 pub(super) struct Writer {
     folder: Folder,
     arrivals: mpsc::Receiver<Arrival>,
-    names: Names,
+    /// The names of all requests in the folder.
+    names: Arc<Mutex<HashSet<Name>>>,
     release: Sender<u64>,
     max_waiting: u64,
     /// A sync failed: what is on the disk is uncertain until the next start.
