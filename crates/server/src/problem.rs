@@ -104,13 +104,12 @@ kinds! {
 impl From<&ReportError> for Rejected {
     fn from(error: &ReportError) -> Self {
         match error {
-            ReportError::Magic => Self::NotAReport,
             ReportError::Version(_) => Self::Version,
             ReportError::OtherTask { .. } => Self::OtherTask,
             ReportError::Length { .. } => Self::Length,
             ReportError::Checksum => Self::Checksum,
             ReportError::Payload(_) => Self::Payload,
-            // The library may get more errors than the interface has.
+            // The magic; the library may get more errors than the interface has.
             _ => Self::NotAReport,
         }
     }

@@ -134,7 +134,7 @@ fn pinned_keys(
         }
         Err(source) => return Err(failed(&path, source)),
     };
-    let other = |problem: String| RelayError::Folder { path: path.clone(), problem };
+    let other = |problem: String| RelayError::Unusable(format!("{}: {problem}", path.display()));
     let found: Pinned = serde_json::from_slice(&text)
         .map_err(|error| other(format!("it is not a relay's, or of another release ({error}): use another folder")))?;
     if (found.version, found.batch, found.bytes) != (VERSION, batch, bytes) {
@@ -151,9 +151,9 @@ fn lock(folder: &Path) -> Result<File, RelayError> {
     let path = folder.join("lock");
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
     let file = file.map_err(|source| failed(&path, source))?;
-    file.try_lock().map_err(|_| RelayError::Folder {
-        path: folder.to_owned(),
-        problem: "another relay has the folder open: stop it, or use another folder".into(),
+    file.try_lock().map_err(|_| {
+        let problem = "another relay has the folder open: stop it, or use another folder";
+        RelayError::Unusable(format!("{}: {problem}", folder.display()))
     })?;
     Ok(file)
 }

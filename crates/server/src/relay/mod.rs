@@ -61,14 +61,9 @@ pub enum RelayError {
     /// A setting that makes no sense.
     #[error("{0}")]
     Config(String),
-    /// The folder is another relay's.
-    #[error("{}: {problem}", path.display())]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// The problem and the remedy.
-        problem: String,
-    },
+    /// The folder is another relay's, or there are no gateway's keys, which a first start needs.
+    #[error("{0}")]
+    Unusable(String),
     /// A file of the folder.
     #[error("{}: {source}; the folder must be this user's to write, on a disk that works", path.display())]
     File {
@@ -76,14 +71,6 @@ pub enum RelayError {
         path: PathBuf,
         /// The system's error.
         source: io::Error,
-    },
-    /// The gateway's keys, which a first start needs.
-    #[error("{url}: {problem}; a first start needs the gateway's keys: start the aggregator, and then the relay")]
-    Keys {
-        /// The gateway.
-        url: String,
-        /// The problem.
-        problem: String,
     },
     /// The key configuration.
     #[error("the gateway's keys: {0}")]

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
@@ -101,15 +101,11 @@ impl Releaser {
         let (mut kept, mut tried) = (Vec::new(), Instant::now());
         while !self.stop.is_set() {
             let complete = hold(&self.complete).recv_timeout(NOTICE);
-            match complete {
-                Ok(number) => {
-                    if let Err(error) = self.release(number) {
-                        tracing::error!(batch = number, %error, "the batch stays in the folder, and is tried again");
-                        kept.push(number);
-                    }
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
+            if let Ok(number) = complete
+                && let Err(error) = self.release(number)
+            {
+                tracing::error!(batch = number, %error, "the batch stays in the folder, and is tried again");
+                kept.push(number);
             }
             if tried.elapsed() > BETWEEN_REMARKS {
                 tried = Instant::now();

@@ -40,7 +40,10 @@ impl Upstream {
 
     /// Its key configuration.
     pub(super) fn keys(&self) -> Result<Vec<u8>, RelayError> {
-        let failed = |problem: String| RelayError::Keys { url: self.url.clone(), problem };
+        let failed = |problem: String| {
+            let remedy = "a first start needs the gateway's keys: start the aggregator, and then the relay";
+            RelayError::Unusable(format!("{}: {problem}; {remedy}", self.url))
+        };
         let asked = self.agent.get(&self.url).header("accept", KEYS).call();
         let mut answer = asked.map_err(|error| failed(error.to_string()))?;
         let status = answer.status().as_u16();

@@ -293,10 +293,8 @@ fn check_refinement(
             "refine_after is {after}, but max_records is {most}: the second wave would never open; give fewer"
         ));
     }
-    match placeholder(task, plan) {
-        Ok(_) => Ok(()),
-        Err(error) => bad(format!("the task cannot be refined at rank {rank}: {error}")),
-    }
+    let refined = placeholder(task, plan).map(drop);
+    refined.or_else(|error| bad(format!("the task cannot be refined at rank {rank}: {error}")))
 }
 
 pub(super) fn not_stored(error: &StoreError) -> Problem {
