@@ -244,18 +244,14 @@ impl Limits {
 
 /// Takes this many from the client's bucket, where there is a limit.
 pub(super) fn take(limiter: &Option<RateLimiter>, client: Client, count: u32) -> Result<(), Problem> {
-    limiter.as_ref().map_or(Ok(()), |limiter| limiter.take(client, count, Instant::now()).map_err(too_often))
-}
-
-fn too_often(wait: Duration) -> Problem {
-    // Rounded up, so that a client that returns then is not refused again.
-    let seconds = u32::try_from(wait.as_secs()).unwrap_or(u32::MAX).saturating_add(1);
-    Reason::RateLimit
-        .because(format!(
-            "this address sends more than one client may, and nothing of this was counted: send it again \
-            in {seconds} s"
-        ))
-        .retry_after(seconds)
+    let Some(limiter) = limiter else { return Ok(()) };
+    limiter.take(client, count, Instant::now()).map_err(|wait| {
+        // Rounded up, so that a client that returns then is not refused again.
+        let seconds = u32::try_from(wait.as_secs()).unwrap_or(u32::MAX).saturating_add(1);
+        let remedy = format!("send it again in {seconds} s");
+        let detail = format!("this address sends more than one client may, and nothing of this was counted: {remedy}");
+        Reason::RateLimit.because(detail).retry_after(seconds)
+    })
 }
 
 fn no_room(full: Full) -> Problem {
@@ -284,12 +280,6 @@ fn too_slow() -> Problem {
     ))
 }
 
-fn cut_off(error: &axum::Error) -> Problem {
-    Reason::BodyCutOff.because(format!(
-        "the body ended before its announced end, and none of it was counted: send the same bytes again ({error})"
-    ))
-}
-
 /// The announced length; 0 for a body that comes in chunks.
 fn declared_length(headers: &HeaderMap) -> usize {
     headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok()).unwrap_or(0)
@@ -299,7 +289,10 @@ fn declared_length(headers: &HeaderMap) -> usize {
 async fn next_in_time(body: &mut Body, start: Instant, received: usize) -> Result<Option<Bytes>, Problem> {
     let allowed = BODY_GRACE + Duration::from_secs_f64(received as f64 / SLOWEST_BODY);
     let next = timeout(allowed.saturating_sub(start.elapsed()), next_data(body)).await;
-    next.map_err(|_| too_slow())?.transpose().map_err(|error| cut_off(&error))
+    next.map_err(|_| too_slow())?.transpose().map_err(|error| {
+        let remedy = "none of it was counted: send the same bytes again";
+        Reason::BodyCutOff.because(format!("the body ended before its announced end, and {remedy} ({error})"))
+    })
 }
 
 /// The next piece of a body.

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use axum::extract::{Extension, MatchedPath, Request, State};
-use axum::http::{Method, StatusCode};
+use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
@@ -55,7 +55,11 @@ pub(super) async fn layer(
         let response = next.run(request).await;
         let note = response.extensions().get::<Audited>().copied().unwrap_or_default();
         let problem = response.extensions().get::<Reason>().copied();
-        let outcome = outcome(response.status());
+        let outcome = match response.status() {
+            status if status.is_success() => "done",
+            status if status.is_server_error() => "failed",
+            _ => "refused",
+        };
         // Anybody can be refused without a token, as often as they like: the metrics count that.
         if !note.harmless && (known.is_some() || outcome == "done") {
             let (role, who) = known.unzip();
@@ -82,14 +86,4 @@ pub(super) async fn layer(
         response
     });
     work.await.unwrap_or_else(|error| Problem::internal(error).into_response())
-}
-
-fn outcome(status: StatusCode) -> &'static str {
-    if status.is_success() {
-        "done"
-    } else if status.is_server_error() {
-        "failed"
-    } else {
-        "refused"
-    }
 }

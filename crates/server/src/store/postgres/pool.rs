@@ -138,10 +138,7 @@ impl Pool {
 
     /// A connection; waits for one while all are in use.
     pub(super) async fn take(&self) -> Result<Connection<'_>, PostgresError> {
-        let room = Arc::clone(&self.room).acquire_owned().await.map_err(|_| PostgresError::Connect {
-            server: self.address.describe(),
-            reason: "the store is closed".into(),
-        })?;
+        let room = Arc::clone(&self.room).acquire_owned().await.expect("nobody closes it");
         let generation = self.generation.load(Ordering::Relaxed);
         let idle = || hold(&self.idle).pop();
         while let Some(client) = idle() {

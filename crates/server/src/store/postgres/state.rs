@@ -53,9 +53,11 @@ pub(super) struct Snapshot {
 impl State {
     pub(super) fn new(snapshot: Snapshot, duplicates: u64) -> Self {
         let (teller, counts) = watch::channel(Counts { records: snapshot.aggregate.records(), duplicates });
+        let Snapshot { aggregate, horizon, counted, passed_over } = snapshot;
+        let counted = counted.into_iter().collect();
         Self {
-            ledger: Mutex::new(Ledger::new(&snapshot)),
-            sum: Mutex::new(Sum { aggregate: snapshot.aggregate, duplicates, passed_over: snapshot.passed_over }),
+            ledger: Mutex::new(Ledger { horizon, counted, awaited: BTreeSet::new() }),
+            sum: Mutex::new(Sum { aggregate, duplicates, passed_over }),
             teller: Mutex::new(Some(teller)),
             counts,
         }
@@ -145,11 +147,6 @@ pub(super) struct Range {
 }
 
 impl Ledger {
-    fn new(snapshot: &Snapshot) -> Self {
-        let counted = snapshot.counted.iter().copied().collect();
-        Self { horizon: snapshot.horizon, counted, awaited: BTreeSet::new() }
-    }
-
     /// An own transaction is about to be committed.
     pub(super) fn begin(&mut self, transaction: i64) -> Awaited {
         self.awaited.insert(transaction);
