@@ -16,7 +16,7 @@ use super::issuing::Issuer;
 use super::limits::Limits;
 use super::metrics::Metrics;
 use super::oblivious::GatewayKeys;
-use super::problem::Problem;
+use super::problem::{Problem, Reason};
 use super::readiness::Readiness;
 use super::recovery::{Recoveries, RecoveryCache};
 use super::request::Id;
@@ -55,17 +55,6 @@ pub(super) struct TaskResults {
 
 /// Something that was made from reports, with those reports.
 type OfReports<T> = (Weak<dyn TaskReports>, Arc<T>);
-
-/// The phase of a task between its start and its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Period {
-    /// Before the start, which is in seconds since 1970.
-    NotStarted(u64),
-    /// Reports are accepted.
-    Open,
-    /// After the end.
-    Expired(u64),
-}
 
 impl App {
     pub(super) fn new(
@@ -160,18 +149,22 @@ impl App {
         settings.issued_ids.unwrap_or(self.config.issued_ids)
     }
 
-    /// The task's present phase, with the clock tolerance in the sender's favour.
-    pub(super) fn period(&self, settings: &TaskSettings) -> Period {
+    /// When the task expired, if it did, in seconds since 1970; or the refusal of reports before its start. The clock
+    /// tolerance is in the sender's favour.
+    pub(super) fn expired(&self, settings: &TaskSettings) -> Result<Option<u64>, Problem> {
+        let (starts, expires) = (settings.starts, settings.expires);
         // Most tasks have no bounds, and need no clock.
-        if settings.starts.is_none() && settings.expires.is_none() {
-            return Period::Open;
+        if starts.is_none() && expires.is_none() {
+            return Ok(None);
         }
         let (now, skew) = (unix_time(), self.config.fixed.clock_skew.as_secs());
-        match (settings.starts, settings.expires) {
-            (Some(starts), _) if now.saturating_add(skew) < starts => Period::NotStarted(starts),
-            (_, Some(expires)) if now > expires.saturating_add(skew) => Period::Expired(expires),
-            _ => Period::Open,
+        if let Some(starts) = starts.filter(|starts| now.saturating_add(skew) < *starts) {
+            let detail = format!(
+                "reports are accepted from {starts} (seconds since 1970): nothing was counted, send the same bytes then"
+            );
+            return Err(Reason::TaskNotStarted.because(detail).with(json!({"starts": starts})));
         }
+        Ok(expires.filter(|expires| now > expires.saturating_add(skew)))
     }
 
     /// The answer of `GET /tasks/{id}/status`. Duplicates are those since the server was started.

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use tokio::task::spawn_blocking;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-use super::app::{App, Period};
+use super::app::App;
 use super::audit::AuditLine;
 use super::store::{Batch, CommitError, NextWave, Put, RefinementPlan, StoreError, TaskReports};
 use ldp_pca::internal::waves::{RefineError, SecondTask, WaveRefusal};
@@ -121,7 +121,8 @@ impl Refining {
         }
         let due = self.due.get(&digest).filter(|(of, _)| *of == plan).map_or(plan.after, |(_, at)| *at);
         let enough = records >= due.max(least(app, reports, plan));
-        if !enough || app.period(&reports.settings()) != Period::Open || app.store.second_wave_of(digest).is_some() {
+        let is_open = matches!(app.expired(&reports.settings()), Ok(None));
+        if !enough || !is_open || app.store.second_wave_of(digest).is_some() {
             return Ok(());
         }
         let (made, records) = second_task(reports, plan).await?;

@@ -11,7 +11,7 @@ use serde::Serialize;
 use tokio::time::timeout;
 
 use super::blocking;
-use crate::app::{App, Period};
+use crate::app::App;
 use crate::config::TASK_BYTES;
 use crate::issuing::Issuer;
 use crate::limits::{Upload, busy};
@@ -63,7 +63,7 @@ pub(super) async fn take(
     let start = Instant::now();
     let checked = app.find(id).and_then(|reports| {
         let settings = reports.settings();
-        let expired = check_period(&app, &settings)?;
+        let expired = app.expired(&settings)?;
         supply_type(&mut headers, &settings, REPORTS);
         check_media_type(&headers, "reports as ", &[REPORTS, "application/octet-stream"])?;
         let over = || CommitError::of_closed(&settings);
@@ -105,19 +105,6 @@ pub(super) async fn take(
     app.metrics.upload_seconds.observe(start.elapsed().as_secs_f64());
     let verdict = Verdict { accepted, duplicate, rejected, rejections };
     if rejected == 0 { Ok(Json(verdict)) } else { Err(some_rejected(&verdict)) }
-}
-
-/// When the task expired, if it did.
-fn check_period(app: &App, settings: &TaskSettings) -> Result<Option<u64>, Problem> {
-    match app.period(settings) {
-        Period::Open => Ok(None),
-        Period::Expired(expires) => Ok(Some(expires)),
-        Period::NotStarted(starts) => Err(Reason::TaskNotStarted
-            .because(format!(
-                "reports are accepted from {starts} (seconds since 1970): nothing was counted, send the same bytes then"
-            ))
-            .with(serde_json::json!({"starts": starts}))),
-    }
 }
 
 /// Whether the task is full.
