@@ -15,7 +15,7 @@ use rand::{Rng, RngExt as _};
 
 use super::folder::{Folder, batch_file};
 use super::record::{Name, read, scan};
-use super::upstream::{Sent, Upstream};
+use super::upstream::Upstream;
 use crate::durable::sync_folder;
 use crate::locks::hold;
 use crate::oblivious::SealingKey;
@@ -183,9 +183,8 @@ impl Releaser {
         let mut random = system_rng().map_err(io::Error::other)?;
         while !self.stop.is_set() {
             let (ordered, problem) = match self.upstream.send(sealed) {
-                Sent::Taken => return Ok(Some(true)),
-                Sent::Refused => return Ok(Some(false)),
-                Sent::Later(ordered, problem) => (ordered, problem),
+                Ok(opened) => return Ok(Some(opened)),
+                Err(later) => later,
             };
             let mut last = hold(remarks);
             if last.is_none_or(|last| last.elapsed() > BETWEEN_REMARKS) {

@@ -22,16 +22,8 @@ pub(super) struct Upstream {
     agent: ureq::Agent,
 }
 
-/// The gateway's answer to a sealed request.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Sent {
-    /// It was opened. What became of the report only its sender could read.
-    Taken,
-    /// It does not open, and never will.
-    Refused,
-    /// It is to be sent again, not before this time.
-    Later(Duration, String),
-}
+/// The time before which a request is not to be sent again, and why it is.
+pub(super) type Later = (Duration, String);
 
 impl Upstream {
     pub(super) fn new(url: &str) -> Self {
@@ -60,37 +52,28 @@ impl Upstream {
         advertised.is_some_and(|other| other.header() == key.header() && other != *key)
     }
 
-    /// Sends a sealed request.
-    pub(super) fn send(&self, sealed: &[u8]) -> Sent {
-        let later = |problem: String| Sent::Later(Duration::ZERO, format!("{} {problem}", self.url));
-        let mut answer = match self.agent.post(&self.url).content_type(REQUEST).send(sealed) {
-            Ok(answer) => answer,
-            Err(error) => return later(format!("does not answer: {error}")),
-        };
+    /// Sends a sealed request. Whether it was opened: then only its sender could read what became of the report. If
+    /// not, it never will be.
+    pub(super) fn send(&self, sealed: &[u8]) -> Result<bool, Later> {
+        let later = |wait: Duration, problem: String| (wait, format!("{} {problem}", self.url));
+        let failed = |error: ureq::Error| later(Duration::ZERO, format!("does not answer: {error}"));
+        let mut answer = self.agent.post(&self.url).content_type(REQUEST).send(sealed).map_err(failed)?;
         let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
-        let body = match answer.body_mut().with_config().limit(LARGEST_ANSWER).read_to_vec() {
-            Ok(body) => body,
-            Err(error) => return later(format!("does not answer: {error}")),
-        };
+        let body = answer.body_mut().with_config().limit(LARGEST_ANSWER).read_to_vec().map_err(failed)?;
         let wait = text(&headers, RETRY_AFTER);
-        match status {
-            200 if text(&headers, CONTENT_TYPE) != RESPONSE => later("answers, but not as a gateway".into()),
+        let problem = match status {
+            200 if text(&headers, CONTENT_TYPE) != RESPONSE => "answers, but not as a gateway".into(),
+            200 if wait.is_empty() => return Ok(true),
             // The aggregator cannot keep the report now.
-            200 if wait.is_empty() => Sent::Taken,
+            200 => "cannot keep reports now".into(),
             // Only the gateway itself says so: whatever stands before it may answer 400, too.
-            400 if mentions(&body, b"problem:sealed-request\"") => Sent::Refused,
-            _ => {
-                let problem = match status {
-                    200 => "cannot keep reports now".into(),
-                    400 if mentions(&body, b"#ohttp-key\"") => {
-                        "does not have the key that reports are sealed to: give it the key again".into()
-                    }
-                    _ => format!("answers {status}"),
-                };
-                let wait = wait.parse().map_or(Duration::ZERO, Duration::from_secs);
-                Sent::Later(wait, format!("{} {problem}", self.url))
+            400 if mentions(&body, b"problem:sealed-request\"") => return Ok(false),
+            400 if mentions(&body, b"#ohttp-key\"") => {
+                "does not have the key that reports are sealed to: give it the key again".into()
             }
-        }
+            _ => format!("answers {status}"),
+        };
+        Err(later(wait.parse().map_or(Duration::ZERO, Duration::from_secs), problem))
     }
 }
 
