@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use hyper::service::service_fn;
 use tokio::sync::{mpsc, oneshot};
 
-use super::writer::{Arrival, Kept};
+use super::writer::Arrival;
 use crate::limits::{Limits, busy};
 use crate::net::{Answers, Client, RequestBody};
 use crate::oblivious::{KEYS, REQUEST};
@@ -89,14 +89,14 @@ impl Intake {
         let (sender, kept) = oneshot::channel();
         self.inlet.try_send((upload, sender)).map_err(|_| busy())?;
         match kept.await {
-            Ok(Kept::Yes) => Ok(StatusCode::ACCEPTED.into_response()),
-            Ok(Kept::Full) => Err(Reason::Busy
+            Ok(true) => Ok(StatusCode::ACCEPTED.into_response()),
+            Ok(false) => Err(Reason::Busy
                 .because(
                     "as many reports wait for the aggregator as the relay may keep, and this one was not kept: send \
                         the same bytes again later",
                 )
                 .retry_after(60)),
-            Ok(Kept::Failed) | Err(_) => Err(Reason::StoreUnavailable.because(
+            Err(_) => Err(Reason::StoreUnavailable.because(
                 "the relay cannot keep reports now, nor did it keep this one: send the same bytes again later",
             )),
         }

@@ -17,19 +17,9 @@ use crate::locks::hold;
 /// Requests that wait for the disk at the same time; each also has its share of memory.
 const QUEUED: usize = 4096;
 
-/// What became of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kept {
-    /// It is on the disk.
-    Yes,
-    /// As many wait as may.
-    Full,
-    /// The disk refuses.
-    Failed,
-}
-
-/// A request, and who waits for it to be kept.
-pub(super) type Arrival = (Upload, oneshot::Sender<Kept>);
+/// A request, and who waits: for `true` once it is on the disk, or `false` if as many wait as may. Without an answer
+/// the disk refuses.
+pub(super) type Arrival = (Upload, oneshot::Sender<bool>);
 
 /// The one thread that writes.
 pub(super) struct Writer {
@@ -72,22 +62,22 @@ impl Writer {
         for (upload, waits) in group {
             let name = name_of(&upload.bytes);
             // Sent again: it is there already, or will be with this group.
-            let kept = if names.contains(&name) {
-                Kept::Yes
-            } else if names.len() as u64 >= self.max_waiting {
-                Kept::Full
-            } else {
-                names.insert(name);
+            let kept = names.contains(&name) || (names.len() as u64) < self.max_waiting;
+            if kept && names.insert(name) {
                 added.push(name);
                 append(&mut buffer, &upload.bytes);
-                Kept::Yes
-            };
+            }
             answers.push((kept, waits));
         }
         drop(names);
-        let written = self.write(&buffer);
-        match &written {
-            Ok(()) => self.folder.open.requests += added.len() as u64,
+        match self.write(&buffer) {
+            Ok(()) => {
+                self.folder.open.requests += added.len() as u64;
+                for (kept, waits) in answers {
+                    // Whoever does not wait any more sends again, or is content.
+                    let _ = waits.send(kept);
+                }
+            }
             Err(error) => {
                 tracing::error!(%error, "requests cannot be kept, and are refused: look at the relay's disk");
                 let mut names = hold(&self.names);
@@ -95,10 +85,6 @@ impl Writer {
                     names.remove(name);
                 }
             }
-        }
-        for (kept, waits) in answers {
-            // Whoever does not wait any more sends again, or is content.
-            let _ = waits.send(if written.is_ok() { kept } else { Kept::Failed });
         }
     }
 
