@@ -34,22 +34,18 @@ use crate::problem::urn;
 /// The largest head of a request, in bytes; beyond it a request is refused with 431.
 const MAX_HEAD: usize = 32 << 10;
 
-/// The bytes that a connection reads at once. It holds this much while a request is under way.
-#[derive(Clone, Copy)]
-struct Reads {
-    /// The bytes read at once before a request arrives: pipelined requests do not fill the memory while their answers
-    /// wait.
-    head: usize,
-    body: usize,
-}
+/// The bytes that a connection reads at once before a request arrives: pipelined requests do not fill the memory while
+/// their answers wait.
+const READ_HEAD: usize = 16 << 10;
 
-const READS: Reads = Reads { head: 16 << 10, body: 64 << 10 };
+/// The bytes that it reads at once of a request. It holds this much while a request is under way.
+const READ_BODY: usize = 64 << 10;
 
-/// While few connections are open: most requests whole, so that their bodies need not be put together.
-const READS_AMONG_FEW: Reads = Reads { head: 128 << 10, body: 128 << 10 };
+/// Both, while few connections are open: most requests whole, so that their bodies need not be put together.
+const READ_AMONG_FEW: usize = 128 << 10;
 
 // hyper's buffer holds any head, and enough of a larger one to see that it is too large.
-const _: () = assert!(2 * MAX_HEAD <= READS.body);
+const _: () = assert!(2 * MAX_HEAD <= READ_BODY);
 
 /// The part of the next request that an idle connection reads: most heads fit.
 const FIRST_BYTES: usize = 512;
@@ -93,13 +89,12 @@ pub(super) fn start<S>(
         let stream = refused.take();
         tokio::spawn(async move {
             let Some(stream) = stream else { return };
-            let reads = if place.among_few { READS_AMONG_FEW } else { READS };
             match tls {
-                None => answer(stream, service, activity, draining, reads).await,
+                None => answer(stream, service, activity, draining, place.among_few).await,
                 Some(tls) => {
                     // A handshake that fails concerns nobody else.
                     if let Ok(stream) = tls.shake_hands(stream).await {
-                        answer(stream, service, activity, draining, reads).await;
+                        answer(stream, service, activity, draining, place.among_few).await;
                     }
                 }
             }
@@ -119,11 +114,12 @@ pub(super) fn start<S>(
 ///
 /// A connection allocates its buffers when the first bytes of a request arrive, and releases them when it has been idle
 /// for a moment: thousands may be open, but few are in use at a time.
-async fn answer<T, S>(stream: T, service: S, activity: Arc<Activity>, draining: watch::Receiver<bool>, reads: Reads)
+async fn answer<T, S>(stream: T, service: S, activity: Arc<Activity>, draining: watch::Receiver<bool>, among_few: bool)
 where
     T: AsyncRead + AsyncWrite + Unpin,
     S: Answers,
 {
+    let (head, body) = if among_few { (READ_AMONG_FEW, READ_AMONG_FEW) } else { (READ_HEAD, READ_BODY) };
     let noted = Arc::clone(&activity);
     let mut service = service_fn(move |mut request: Request<Incoming>| {
         noted.enter(Phase::Busy);
@@ -138,8 +134,8 @@ where
     // The table enforces the times.
     builder.header_read_timeout(None).max_header_size(MAX_HEAD);
     // One write for the head and a small body is less work than a gathered one.
-    builder.max_buf_size(reads.body).writev(false);
-    let new = Watched::new(stream, Arc::clone(&activity), reads.head);
+    builder.max_buf_size(body).writev(false);
+    let new = Watched::new(stream, Arc::clone(&activity), head);
     let Some(mut stream) = rest(new, Bytes::new(), draining.clone()).await else { return };
     loop {
         // Behind a pointer: it is large, and is released while the connection is idle.
