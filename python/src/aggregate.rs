@@ -147,9 +147,7 @@ impl Aggregate {
             for (index, part) in slices.chunks(size).enumerate() {
                 let reports = decode(part, index * size, task, threads, None)?;
                 all.accumulate_with_threads(task.inner(), &reports, threads).map_err(raised)?;
-                if signals.flow().is_break() {
-                    signals.check()?;
-                }
+                signals.check()?;
             }
             self.locked().merge(&all).map_err(raised)
         })?;
@@ -329,10 +327,7 @@ impl Collection {
             }
             let sums = sums.get_or_insert_with(|| Sums::empty(task.inner()));
             sums.accumulate_with_threads(task.inner(), &reports, threads).map_err(raised)?;
-            if signals.flow().is_break() {
-                signals.check()?;
-            }
-            Ok(())
+            signals.check()
         });
         let outcome = outcome.and_then(|()| match sums {
             Some(sums) => self.locked().sums.merge(&sums).map_err(raised),

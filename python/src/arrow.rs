@@ -36,7 +36,7 @@ pub(crate) fn batch(array: &ArrayRef, make: fn(String) -> PyErr) -> PyResult<Opt
     let batch = array.as_struct_opt();
     let nulls = batch.and_then(StructArray::nulls).filter(|nulls| nulls.null_count() > 0);
     match nulls.and_then(|nulls| nulls.iter().position(|valid| !valid)) {
-        Some(row) => Err(Python::attach(|py| in_row(py, row, make, "null instead of a row: drop nulls before"))),
+        Some(row) => Err(in_row(row, make, "null instead of a row: drop nulls before")),
         None => Ok(batch),
     }
 }

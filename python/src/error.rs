@@ -32,12 +32,10 @@ pub(crate) fn raised(error: impl Into<Error>) -> PyErr {
 }
 
 /// An exception about one row of many, which it says and has as its attribute `row`.
-pub(crate) fn in_row(py: Python<'_>, row: usize, make: impl FnOnce(String) -> PyErr, problem: impl Display) -> PyErr {
+pub(crate) fn in_row(row: usize, make: impl FnOnce(String) -> PyErr, problem: impl Display) -> PyErr {
     let error = make(format!("row {row}: {problem}"));
-    if let Err(failed) = error.value(py).setattr(intern!(py, "row"), row) {
-        return failed;
-    }
-    error
+    let failed = Python::attach(|py| error.value(py).setattr(intern!(py, "row"), row)).err();
+    failed.unwrap_or(error)
 }
 
 /// What this name stands for, or a message that has all names.

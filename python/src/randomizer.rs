@@ -137,16 +137,14 @@ impl Randomizer {
             while done < rows {
                 let (started, count) = (Instant::now(), together.min(rows - done));
                 work.run(done, &mut bytes[done * width..][..count * width], threads)
-                    .map_err(|(row, problem)| Python::attach(|py| in_row(py, row, RecordError::new_err, problem)))?;
+                    .map_err(|(row, problem)| in_row(row, RecordError::new_err, problem))?;
                 done += count;
                 together =
                     if started.elapsed() < STRETCH_TIME { 2 * together } else { (together / 2).max(threads.get()) };
                 if let Some(bar) = &bar {
                     Python::attach(|py| bar.call_method1(py, intern!(py, "update"), (count,)))?;
                 }
-                if signals.flow().is_break() {
-                    signals.check()?;
-                }
+                signals.check()?;
             }
             Ok(bytes)
         });

@@ -56,10 +56,10 @@ impl<'py> Records<'py> {
         if let Some((row, problem)) = fit.first_unread()
             && strict
         {
-            return Err(in_row(py, row as usize, RecordError::new_err, problem));
+            return Err(in_row(row as usize, RecordError::new_err, problem));
         }
         if let Some((row, problem)) = fit.refusal() {
-            return Err(in_row(py, row as usize, SchemaError::new_err, problem));
+            return Err(in_row(row as usize, SchemaError::new_err, problem));
         }
         let mut told = fit.told();
         let others = told.split_off(told.len().min(NAMED)).len();
@@ -122,18 +122,17 @@ impl<'py> Records<'py> {
     ) -> PyResult<()> {
         let (rows, view) = (self.len(), self.view());
         let mut signals = Signals::new();
-        let taken = py.detach(|| {
+        py.detach(|| -> PyResult<()> {
             for row in 0..rows {
                 // Looking at the clock takes as long as a short record.
-                if row % 1024 == 0 && signals.flow().is_break() {
-                    break;
+                if row % 1024 == 0 {
+                    signals.check()?;
                 }
-                take(view.features(row, task.schema())).map_err(|error| (row, error))?;
+                let taken = take(view.features(row, task.schema()));
+                taken.map_err(|problem| in_row(row, RecordError::new_err, problem))?;
             }
             Ok(())
-        });
-        signals.check()?;
-        taken.map_err(|(row, problem)| in_row(py, row, RecordError::new_err, problem))
+        })
     }
 
     /// The part that can be read without the interpreter's lock.

@@ -248,7 +248,7 @@ fn present<'a>(values: impl Iterator<Item = Option<&'a [u8]>>) -> impl Iterator<
 
 /// Rows of no bytes take no memory, so there may be any number of them: they are refused before they are counted out.
 fn nothing() -> PyErr {
-    Python::attach(|py| in_row(py, 0, ReportError::new_err, Problem::Nothing))
+    in_row(0, ReportError::new_err, Problem::Nothing)
 }
 
 /// The name of a column of reports, in the aggregator's files too.
@@ -351,7 +351,7 @@ impl fmt::Display for Problem {
 
 impl From<BadRow> for PyErr {
     fn from(BadRow { row, problem }: BadRow) -> Self {
-        Python::attach(|py| in_row(py, row, ReportError::new_err, problem))
+        in_row(row, ReportError::new_err, problem)
     }
 }
 
