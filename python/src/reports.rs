@@ -3,7 +3,6 @@
 //! The interpreter's limited API of Python 3.9 has no buffers, so they come as Arrow arrays (of any library, by the
 //! Arrow PyCapsule interface), NumPy arrays of bytes, or `bytes`.
 
-use core::fmt;
 use core::num::NonZeroUsize;
 
 use arrow_array::cast::AsArray;
@@ -12,7 +11,7 @@ use arrow_array::types::{BinaryType, LargeBinaryType};
 use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray};
 use arrow_buffer::Buffer;
 use arrow_schema::DataType;
-use ldp_pca::report::{Report, ReportError as Refusal, report_bytes};
+use ldp_pca::report::{Report, report_bytes};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyIndexError;
 use pyo3::types::{PyBytes, PyCapsule, PySlice, PySliceIndices, PyString, PyType};
@@ -246,9 +245,11 @@ fn present<'a>(values: impl Iterator<Item = Option<&'a [u8]>>) -> impl Iterator<
     values.map(Option::unwrap_or_default)
 }
 
+const NOTHING: &str = "null or no bytes instead of a report: drop such rows before";
+
 /// Rows of no bytes take no memory, so there may be any number of them: they are refused before they are counted out.
 fn nothing() -> PyErr {
-    in_row(0, ReportError::new_err, Problem::Nothing)
+    in_row(0, ReportError::new_err, NOTHING)
 }
 
 /// The name of a column of reports, in the aggregator's files too.
@@ -315,8 +316,8 @@ pub(crate) fn decode(
                 reports.push(report);
                 continue;
             }
-            Err(_) if bytes.is_empty() => Problem::Nothing,
-            Err(problem) => Problem::Refused(problem),
+            Err(_) if bytes.is_empty() => NOTHING.to_owned(),
+            Err(problem) => problem.to_string(),
         };
         match &mut skip {
             Some(skip) => skip(BadRow { row, problem }),
@@ -327,26 +328,9 @@ pub(crate) fn decode(
 }
 
 /// Bytes that are not a report of the task.
-#[derive(Clone, Debug)]
 pub(crate) struct BadRow {
     pub(crate) row: usize,
-    pub(crate) problem: Problem,
-}
-
-/// The problem with a row.
-#[derive(Clone, Debug)]
-pub(crate) enum Problem {
-    Nothing,
-    Refused(Refusal),
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Nothing => f.write_str("null or no bytes instead of a report: drop such rows before"),
-            Self::Refused(problem) => problem.fmt(f),
-        }
-    }
+    pub(crate) problem: String,
 }
 
 impl From<BadRow> for PyErr {
