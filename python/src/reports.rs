@@ -14,7 +14,7 @@ use arrow_schema::DataType;
 use ldp_pca::report::{Report, report_bytes};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyIndexError;
-use pyo3::types::{PyBytes, PyCapsule, PySlice, PySliceIndices, PyString, PyType};
+use pyo3::types::{PyBytes, PyCapsule, PyRange, PySlice, PySliceIndices, PyString, PyType};
 use pyo3::{intern, prelude::*};
 
 use crate::arrow;
@@ -36,29 +36,6 @@ impl Reports {
             i32::try_from(width).map_err(|_| unusable(format!("reports of {width} bytes are too long for Arrow")))?;
         let array = FixedSizeBinaryArray::try_new(width, Buffer::from_vec(bytes), None);
         Ok(Self(array.map_err(|error| unusable(error.to_string()))?))
-    }
-}
-
-/// The reports one by one, as ``bytes``.
-#[pyclass(module = "ldp_pca")]
-struct ReportsIterator {
-    reports: Py<Reports>,
-    next: usize,
-}
-
-#[pymethods]
-impl ReportsIterator {
-    fn __iter__(slf: Py<Self>) -> Py<Self> {
-        slf
-    }
-
-    fn __next__<'py>(&mut self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
-        let reports = &self.reports.get().0;
-        if self.next == reports.len() {
-            return None;
-        }
-        self.next += 1;
-        Some(PyBytes::new(py, reports.value(self.next - 1)))
     }
 }
 
@@ -99,8 +76,11 @@ impl Reports {
         Ok(PyBytes::new(py, self.0.value(place)).into_any())
     }
 
-    fn __iter__(slf: Py<Self>) -> ReportsIterator {
-        ReportsIterator { reports: slf, next: 0 }
+    /// One by one, as ``bytes``.
+    fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, length) = (slf.py(), isize::try_from(slf.get().0.len())?);
+        let one = slf.getattr(intern!(py, "__getitem__"))?;
+        py.import(intern!(py, "builtins"))?.call_method1(intern!(py, "map"), (one, PyRange::new(py, 0, length)?))
     }
 
     /// The length of every report in bytes.
