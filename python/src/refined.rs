@@ -176,7 +176,7 @@ pub(crate) fn _refined_task(
     };
     match (waves.refused, anyway) {
         (Some(reason), false) => Err(PlanError::new_err(format!("{reason} (anyway=True makes the task all the same)"))),
-        _ => Ok(task.into()),
+        _ => Ok(Task(task)),
     }
 }
 

@@ -58,17 +58,11 @@ const THRESHOLDS: u32 = 64;
 /// TaskError, SchemaError
 ///     For parameters that make no sense, with what to do.
 #[pyclass(frozen, module = "ldp_pca")]
-pub struct Task(ldp_pca::task::Task);
+pub struct Task(pub(crate) ldp_pca::task::Task);
 
 impl Task {
     pub(crate) fn inner(&self) -> &ldp_pca::task::Task {
         &self.0
-    }
-}
-
-impl From<ldp_pca::task::Task> for Task {
-    fn from(task: ldp_pca::task::Task) -> Self {
-        Self(task)
     }
 }
 
@@ -91,8 +85,8 @@ impl Task {
         centring: Option<&Bound<'_, PyAny>>,
         folds: Option<u32>,
     ) -> PyResult<Self> {
-        let schema = schema(columns)?;
-        let spec = spec(mechanism, epsilon, delta, candidates, cap)?;
+        let (schema, epsilon) = (schema(columns)?, Epsilon::new(epsilon).map_err(raised)?);
+        let spec = family(mechanism, delta, candidates, cap)?.spec(epsilon);
         let bounding = bounding.map_or(Ok(Bounding::UnitNorm), bounding_of)?;
         let folds = folds.map_or_else(|| Ok(Folds::usual(schema.dimension())), Folds::new).map_err(raised)?;
         let task = ldp_pca::task::Task::new(schema, bounding, spec, folds).map_err(raised)?;
@@ -492,15 +486,4 @@ pub(crate) fn family(
         Some(count) => Err(TaskError::new_err(format!("{count} candidates: use 2 to {MAX_CANDIDATES}"))),
         None => Ok(family),
     }
-}
-
-fn spec(
-    mechanism: &str,
-    epsilon: f64,
-    delta: Option<f64>,
-    candidates: Option<u32>,
-    cap: Option<u32>,
-) -> PyResult<MechanismSpec> {
-    let epsilon = Epsilon::new(epsilon).map_err(raised)?;
-    Ok(family(mechanism, delta, candidates, cap)?.spec(epsilon))
 }
