@@ -411,28 +411,21 @@ fn schema(columns: &Bound<'_, PyAny>) -> PyResult<Schema> {
             type_name(&list[place])
         )));
     }
-    let made = |columns: &[Bound<'_, PyAny>], whole: Option<&Bound<'_, PyAny>>| -> PyResult<_> {
-        let dict = py.get_type::<PyDict>();
-        let schema = whole.map_or_else(|| dict.call0(), |whole| dict.call1((whole,)))?;
-        let columns = columns.iter().map(|column| dict.call1((column,))).collect::<PyResult<Vec<_>>>()?;
-        schema.set_item("columns", columns)?;
-        let text: String = py.import(intern!(py, "json"))?.call_method1(intern!(py, "dumps"), (schema,))?.extract()?;
-        Ok(Schema::from_json(&text))
-    };
-    let refused = match made(&list, whole.then_some(columns))? {
+    let (dict, dumps) = (py.get_type::<PyDict>(), py.import(intern!(py, "json"))?.getattr(intern!(py, "dumps"))?);
+    let text = |part: &Bound<'_, PyAny>| -> PyResult<String> { dumps.call1((part,))?.extract() };
+    let list = list.iter().map(|column| dict.call1((column,))).collect::<PyResult<Vec<_>>>()?;
+    let schema = if whole { dict.call1((columns,))? } else { dict.call0()? };
+    schema.set_item("columns", &list)?;
+    let refused = match Schema::from_json(&text(&schema)?) {
         Ok(schema) => return Ok(schema),
         Err(refused) => refused,
     };
     // A place in a text that the caller never saw says nothing: the column that is none does.
     let (words, line) = (refused.to_string(), " at line ");
     // Alone an ignored one would be too few features.
-    let other = PyDict::new(py);
-    other.set_item("name", "a column beside it")?;
-    other.set_item("type", "numeric")?;
-    other.set_item("offset", 0.0)?;
-    other.set_item("scale", 1.0)?;
+    let other = r#"{"name":"a column beside it","type":"numeric","offset":0,"scale":1}"#;
     for (place, column) in list.iter().enumerate().filter(|_| words.contains(line)) {
-        if let Err(problem) = made(&[column.clone(), other.clone().into_any()], None)? {
+        if let Err(problem) = Schema::from_json(&format!(r#"{{"columns":[{},{other}]}}"#, text(column)?)) {
             let problem = problem.to_string();
             let problem = problem.trim_start_matches("not a valid schema: ").split(line).next().unwrap_or_default();
             return Err(SchemaError::new_err(format!("column {}: {problem}", place + 1)));
