@@ -40,6 +40,11 @@ pub mod mechanism {
     }
 }
 
+/// Work on several threads.
+pub mod parallel {
+    pub use crate::parallel::for_each;
+}
+
 /// What a plan holds.
 pub mod prediction {
     pub use crate::prediction::optimum::Optimum;

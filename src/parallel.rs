@@ -6,7 +6,7 @@ use std::thread;
 
 /// Works through `parts` on up to `threads` threads, including the calling one. Where there are no further threads, as
 /// in WebAssembly, the calling one does everything.
-pub(crate) fn for_each<T>(
+pub fn for_each<T>(
     parts: impl IntoIterator<IntoIter: ExactSizeIterator<Item = T> + Send>,
     threads: NonZeroUsize,
     work: impl Fn(T) + Sync,

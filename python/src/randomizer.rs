@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use ldp_pca::error::Error;
+use ldp_pca::internal::parallel::for_each;
 use ldp_pca::internal::sampling::{insecure_rng, system_rng};
 use ldp_pca::report::{ReportId, report_bytes};
 use ldp_pca::task::Task as Parameters;
@@ -177,30 +178,15 @@ impl Work<'_> {
     /// Fills `out` with the reports of the rows from `first_row` on. Of several bad rows the first is named.
     fn run(&self, first_row: usize, out: &mut [u8], threads: NonZeroUsize) -> Result<(), BadRecord> {
         let rows = (out.len() / self.width).div_ceil(threads.get()).max(1);
-        if threads == NonZeroUsize::MIN {
-            return self.part(first_row, out);
-        }
-        let parts = Mutex::new((first_row..).step_by(rows).zip(out.chunks_mut(rows * self.width)));
         let first_bad: Mutex<Option<BadRecord>> = Mutex::new(None);
-        let work = || {
-            loop {
-                let Some((first, part)) = parts.lock().unwrap_or_else(PoisonError::into_inner).next() else { return };
-                if let Err(bad) = self.part(first, part) {
-                    let mut known = first_bad.lock().unwrap_or_else(PoisonError::into_inner);
-                    if known.as_ref().is_none_or(|(row, _)| bad.0 < *row) {
-                        *known = Some(bad);
-                    }
+        let parts = out.chunks_mut(rows * self.width).enumerate();
+        for_each(parts, threads, |(index, part): (usize, &mut [u8])| {
+            if let Err(bad) = self.part(first_row + index * rows, part) {
+                let mut known = first_bad.lock().unwrap_or_else(PoisonError::into_inner);
+                if known.as_ref().is_none_or(|(row, _)| bad.0 < *row) {
+                    *known = Some(bad);
                 }
             }
-        };
-        std::thread::scope(|scope| {
-            for _ in 1..threads.get() {
-                // Where no more threads can be had, this one does their part too.
-                if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
-                    break;
-                }
-            }
-            work();
         });
         first_bad.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
