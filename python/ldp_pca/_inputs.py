@@ -175,25 +175,21 @@ def _unwrapped(value: Any) -> Any:
     return value
 
 
-def word(value: Any) -> str | None:
-    """The text of a boolean or a whole number, which may be a category; None for anything else."""
-    value = _unwrapped(value)
-    if isinstance(value, (bool, np.bool_)):
-        return str(bool(value))
-    if isinstance(value, (int, np.integer)) and not isinstance(value, np.timedelta64):
-        # Longer than any that a file or an array has, a number has no text here: it is the nearest float.
-        return str(int(value)) if -(2**63) <= value < 2**64 else None
-    return None
-
-
-def plain(value: Any) -> float | str | None:
+def plain(value: Any, are_texts: bool = False) -> float | str | None:
     """A value of a record as a number or a text; NaN for a missing one, and None for anything else.
 
-    A number beyond all floats is infinite, and so it is missing.
+    A number beyond all floats is infinite, and so it is missing. Where categories ``are_texts``, so are booleans and
+    whole numbers.
     """
     value = _unwrapped(value)
     if isinstance(value, str):
         return value
+    if are_texts and isinstance(value, (bool, np.bool_)):
+        return str(bool(value))
+    if are_texts and isinstance(value, (int, np.integer)) and not isinstance(value, np.timedelta64):
+        # Longer than any that a file or an array has, a number has no text here: it is the nearest float.
+        if -(2**63) <= value < 2**64:
+            return str(int(value))
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return float("nan")
     if isinstance(value, (np.datetime64, np.timedelta64)) and np.isnat(value):

@@ -435,44 +435,31 @@ enum Given {
 }
 
 impl Given {
-    /// Reads a value of a column whose values are categories: booleans and numbers have texts, too.
-    fn of_text(value: &Bound<'_, PyAny>) -> PyResult<Self> {
-        if !value.is_instance_of::<PyString>() && !value.is_none() {
-            let py = value.py();
-            let word = inputs(py)?.call_method1(intern!(py, "word"), (value,))?;
-            if let Ok(word) = word.cast::<PyString>() {
-                return Ok(Self::Text(word.to_string_lossy().into_owned()));
-            }
-        }
-        Ok(match Self::of(value)? {
-            Self::Number(number) => text_of(number).map_or(Self::Missing, Self::Text),
-            other => other,
-        })
-    }
-
-    /// Reads what Python has: a float, a text and None here, and all else in Python.
-    fn of(value: &Bound<'_, PyAny>) -> PyResult<Self> {
+    /// Reads what Python has: a float, a text and None here, and all else in Python. Where categories `are_texts`,
+    /// booleans and numbers have texts, too.
+    fn of(value: &Bound<'_, PyAny>, are_texts: bool) -> PyResult<Self> {
         if value.is_none() {
             return Ok(Self::Missing);
         }
         if let Ok(number) = value.cast_exact::<PyFloat>() {
-            return Ok(Self::Number(number.extract()?));
+            let number: f64 = number.extract()?;
+            let text = || text_of(number).map_or(Self::Missing, Self::Text);
+            return Ok(if are_texts { text() } else { Self::Number(number) });
         }
         if let Ok(text) = value.cast::<PyString>() {
             // A lone surrogate is a character that no schema lists.
             return Ok(Self::Text(text.to_string_lossy().into_owned()));
         }
         let py = value.py();
-        let plain = inputs(py)?.call_method1(intern!(py, "plain"), (value,))?;
-        if plain.is_none() { Ok(Self::Other) } else { Self::of(&plain) }
+        let plain = inputs(py)?.call_method1(intern!(py, "plain"), (value, are_texts))?;
+        if plain.is_none() { Ok(Self::Other) } else { Self::of(&plain, are_texts) }
     }
 
     /// Reads a value of this column, or says why it cannot be read.
     fn of_column(value: &Bound<'_, PyAny>, column: &Column) -> PyResult<Result<Self, String>> {
         let (name, kind) = (&column.name, || type_name(value));
         let is_text = matches!(column.kind, ColumnKind::Categorical { .. });
-        let given = harmless(value.py(), if is_text { Self::of_text(value) } else { Self::of(value) })?;
-        Ok(match given {
+        Ok(match harmless(value.py(), Self::of(value, is_text))? {
             Ok(Self::Text(_)) if !is_text => Err(Problem::NotANumber(name.clone()).to_string()),
             Ok(Self::Other) => Err(format!("column '{name}' holds {}: give a number, a text or None", kind())),
             Ok(given) => Ok(given),
