@@ -9,13 +9,14 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type,
-    DecimalType, Float16Type, Float32Type, Float64Type, TimestampMicrosecondType, TimestampMillisecondType,
-    TimestampNanosecondType, TimestampSecondType,
+    ArrowPrimitiveType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DecimalType, Float16Type,
+    Float32Type, Float64Type,
 };
-use arrow_array::{AnyDictionaryArray, Array, ArrayRef, LargeStringArray, RecordBatch, downcast_integer};
+use arrow_array::{
+    AnyDictionaryArray, Array, ArrayRef, LargeStringArray, RecordBatch, downcast_integer, downcast_temporal,
+};
 use arrow_buffer::NullBuffer;
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::DataType;
 use ldp_pca::error::Error;
 use ldp_pca::internal::schema::Fit;
 use ldp_pca::schema::{Column, ColumnKind, Schema, SchemaError as Problem, Value};
@@ -402,13 +403,9 @@ fn dates(array: &ArrayRef) -> Option<Vec<String>> {
         }};
     }
     match array.data_type() {
-        DataType::Date32 => days!(Date32Type),
-        DataType::Date64 => days!(Date64Type),
-        DataType::Timestamp(TimeUnit::Second, _) => days!(TimestampSecondType),
-        DataType::Timestamp(TimeUnit::Millisecond, _) => days!(TimestampMillisecondType),
-        DataType::Timestamp(TimeUnit::Microsecond, _) => days!(TimestampMicrosecondType),
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => days!(TimestampNanosecondType),
-        _ => None,
+        // A time of day is on none.
+        DataType::Time32(_) | DataType::Time64(_) => None,
+        kind => downcast_temporal!(kind => (days), _ => None),
     }
 }
 
