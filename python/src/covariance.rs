@@ -4,7 +4,6 @@ use ldp_pca::covariance::Covariance;
 use ldp_pca::error::Error;
 use ldp_pca::internal::recovery::{Denoising, mean_answer};
 use ldp_pca::recovery::Reports;
-use nalgebra::DMatrix;
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use serde_json::json;
@@ -56,10 +55,7 @@ pub(crate) fn _covariance<'py>(
     result["noise_deviation"] = json!(covariance.noise_deviation());
     result["noise_edge"] = json!(covariance.noise_edge());
     result["mean"] = json!(mean_answer(&covariance, task));
-    Ok((square(py, &denoised.matrix)?, result.to_string()))
-}
-
-/// A symmetric matrix.
-fn square<'py>(py: Python<'py>, matrix: &DMatrix<f64>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    PyArray1::from_slice(py, matrix.as_slice()).reshape([matrix.ncols(), matrix.nrows()])
+    let matrix = &denoised.matrix;
+    let matrix = PyArray1::from_slice(py, matrix.as_slice()).reshape([matrix.ncols(), matrix.nrows()])?;
+    Ok((matrix, result.to_string()))
 }
