@@ -263,31 +263,17 @@ def plan(
     PlanError, RecoveryError, TaskError
         For a spectrum, target or rank that makes no sense, and parameters that a mechanism does not have.
     """
+    given = dict(locals())
     if aggregate is not None:
-        given = {"bulk": bulk, "delta": delta, "candidates": candidates, "cap": cap}
-        given.update(centring=centring, mean_share=mean_share)
-        stated = [name for name, value in given.items() if value is not None]
+        of_task = ("bulk", "delta", "candidates", "cap", "centring", "mean_share")
+        stated = [name for name in of_task if given[name] is not None]
         stated += ["mechanism"] if mechanism != "double-cap" else []
         if stated:
             raise PlanError(f"{' and '.join(stated)} beside an aggregate: its task says what they are")
-    asked = partial(
-        _plan,
-        rank=rank,
-        aggregate=aggregate,
-        dimension=dimension,
-        spectrum=None if spectrum is None else [float(value) for value in spectrum],
-        bulk=bulk,
-        mechanism=mechanism,
-        epsilon=epsilon,
-        delta=delta,
-        candidates=candidates,
-        cap=cap,
-        centring=centring,
-        mean_share=mean_share,
-        radius=radius,
-        norms=norms,
-    )
-    found = json.loads(asked(records=records, target=target, shuffled=shuffled, batch=batch, waves=waves))
+    if spectrum is not None:
+        given["spectrum"] = [float(value) for value in spectrum]
+    asked = partial(_plan, **given)
+    found = json.loads(asked())
     found.update(found.get("optimum") or {}, rank=rank, threshold_records=found["threshold_records_per_component"])
     for part in (found, found.get("shuffled") or {}):
         if part.get("predicted") is not None:
@@ -295,24 +281,7 @@ def plan(
     return made(Plan, {**found, "_asked": asked}, shuffled=ShuffledPlan)
 
 
-def predict(
-    records: int,
-    aggregate: Aggregate | None = None,
-    *,
-    rank: int = 3,
-    dimension: int | None = None,
-    spectrum: Sequence[float] | None = None,
-    bulk: float | None = None,
-    epsilon: float | None = None,
-    mechanism: Mechanism = "double-cap",
-    delta: float | None = None,
-    candidates: int | None = None,
-    cap: int | None = None,
-    centring: bool | float | None = None,
-    mean_share: float | None = None,
-    radius: float | None = None,
-    norms: Aggregate | None = None,
-) -> Prediction:
+def predict(records: int, aggregate: Aggregate | None = None, **collection: Any) -> Prediction:
     """Predict the error of this many reports: ``plan(aggregate, records=records, …).predicted``.
 
     Parameters
@@ -321,13 +290,14 @@ def predict(
         The number of reports.
     aggregate : Aggregate, optional
         As of `plan`.
-    rank, dimension, spectrum, bulk, epsilon, mechanism, delta, candidates, cap, centring, mean_share, radius, norms
-        As of `plan`.
+    **collection
+        As of `plan`: its rank, dimension, spectrum, bulk, epsilon, mechanism, delta, candidates, cap, centring,
+        mean_share, radius and norms.
 
     Returns
     -------
     Prediction
     """
-    predicted = plan(**locals()).predicted
+    predicted = plan(aggregate, records=records, **collection).predicted
     assert predicted is not None, "records were given"
     return predicted
