@@ -6,7 +6,9 @@ Rows between the stages are ``(key, kind, part, data)``. Rows that must meet hav
   their fingerprints (mod 2^64), which are added like the others. So each stretch identifies the reports in its sum.
 - ``PRINTS``: fingerprints of report ids, sorted. ``REPEATED``: those that more than one report has.
 - ``SUSPECTS``: reports, one after the other, whose fingerprint is repeated.
-- ``NOTE``: JSON; counts of what was left out, or the error that ends the job.
+- ``NOTE``: JSON; the ``error`` that ends the job, or ``counts``: rows that were left out (``skipped``), copies that
+  were (``dropped``), fingerprints that were compared (``checked``) and different ones among these (``unique``), the
+  last three also as sums of fingerprints, mod 2^64 (``dropped_prints``, …).
 - ``TAGS``: the first tags of the ids in a sum, and behind them the same two integers as of a stretch.
 
 Everything is a function of the rows alone: a task that runs twice gives the same, and Spark uses one of both.
@@ -15,6 +17,7 @@ Everything is a function of the rows alone: a task that runs twice gives the sam
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -39,9 +42,6 @@ ID = slice(13, 29)
 _HELD_PRINTS = 1 << 22
 #: Bytes of rows that leave a worker together.
 _SENT_BYTES = 8 << 20
-#: Of a merging: copies left out, fingerprints compared, and different ones among these; of each number and sum (mod
-#: 2^64).
-_COUNTED = ("dropped", "dropped_prints", "checked", "checked_prints", "unique", "unique_prints")
 #: Rows among which the bad ones are looked for one by one.
 _STRETCH = 256
 
@@ -75,7 +75,7 @@ def run(
     if stage == "partial_sums":
         return _packed(_Partial(Job(*job), partition, failures).rows(batches))
     if stage == "merged":
-        return _packed(_Merge(Job(*job)).rows(batches))
+        return _packed(Merge(Job(*job)).rows(batches))
     return valid_reports(batches, Job(*job), partition)
 
 
@@ -136,7 +136,8 @@ class _Partial:
             return
         group = self.partition % self.job.groups
         if self.skipped:
-            yield -1 - group, NOTE, 0, json.dumps({"skipped": self.skipped, "first": self.first_skipped}).encode()
+            note = {"counts": {"skipped": self.skipped}, "first": self.first_skipped}
+            yield -1 - group, NOTE, 0, json.dumps(note).encode()
         if self.sums.records:
             yield from state_rows(self.sums, self.prints, group, self.job)
 
@@ -250,7 +251,7 @@ class _Partial:
                 yield bucket, PRINTS, 0, part
 
 
-class _Merge:
+class Merge:
     """The second and the third stage: adds up what the one before it gave, and finds what is repeated."""
 
     def __init__(self, job: Job) -> None:
@@ -262,10 +263,7 @@ class _Merge:
         self.repeated: list[np.ndarray[Any, Any]] = []
         self.untold = job.most_repeated + 1
         self.suspects: dict[bytes, bytes] = {}
-        self.dropped, self.dropped_prints = 0, 0
-        self.checked, self.checked_prints = 0, 0
-        self.unique, self.unique_prints = 0, 0
-        self.skipped = 0
+        self.counts: Counter[str] = Counter()
         self.first_skipped: dict[str, Any] | None = None
         self.error: dict[str, Any] | None = None
 
@@ -327,8 +325,7 @@ class _Merge:
         kept = self.suspects.get(id_)
         if kept is not None:
             ids = np.frombuffer(id_, "<u8").reshape(1, 2)
-            self.dropped += 1
-            self.dropped_prints += int(fingerprints(ids, self.job.keys)[0])
+            self.counts.update(dropped=1, dropped_prints=int(fingerprints(ids, self.job.keys)[0]))
         if kept is None or report < kept:
             self.suspects[id_] = report
 
@@ -338,8 +335,7 @@ class _Merge:
             self.error = error
         if first is not None and (self.first_skipped is None or place(first) < place(self.first_skipped)):
             self.first_skipped = first
-        for name in ("skipped", *_COUNTED):
-            setattr(self, name, getattr(self, name) + note.get(name, 0))
+        self.counts.update(note.get("counts", {}))
 
     def sum_suspects(self) -> None:
         if not self.suspects:
@@ -357,12 +353,11 @@ class _Merge:
         if self.prints:
             prints = np.concatenate(self.prints)
             self.prints = []
-            self.checked += len(prints)
-            self.checked_prints += int(prints.sum(dtype=np.uint64))
             prints.sort()
             again = prints[1:][prints[1:] == prints[:-1]]
-            self.unique += len(prints) - len(again)
-            self.unique_prints += int(prints.sum(dtype=np.uint64)) - int(again.sum(dtype=np.uint64))
+            total, repeats = int(prints.sum(dtype=np.uint64)), int(again.sum(dtype=np.uint64))
+            self.counts.update(checked=len(prints), checked_prints=total)
+            self.counts.update(unique=len(prints) - len(again), unique_prints=total - repeats)
             # Each is in one bucket, so no other task reports it.
             self.add_repeated(np.unique(again))
         if self.repeated:
@@ -371,11 +366,8 @@ class _Merge:
                 yield 0, REPEATED, 0, part
 
     def note(self) -> dict[str, Any]:
-        return {
-            "skipped": self.skipped,
-            "first": self.first_skipped,
-            **{name: getattr(self, name) % (1 << 64) for name in _COUNTED},
-        }
+        counts = {name: count % (1 << 64) for name, count in self.counts.items()}
+        return {"counts": counts, "first": self.first_skipped}
 
 
 def state_rows(sums: Aggregate, prints: int, group: int, job: Job) -> Iterator[Row]:

@@ -23,6 +23,7 @@ from typing import (
 )
 
 import numpy as np
+import pyarrow as pa
 
 import ldp_pca
 from ldp_pca import Aggregate, ClusterError, LdpPcaError, ReportError, SkippedReportsWarning, Task, errors
@@ -31,7 +32,6 @@ from ldp_pca import _spark_stages as stages
 if TYPE_CHECKING:
     from typing import Literal
 
-    import pyarrow as pa
     from pyspark import SparkContext
     from pyspark.sql import DataFrame, Row, SparkSession
 
@@ -183,19 +183,20 @@ def _buckets(spark: SparkSession) -> int:
 def _sum_once(reports: DataFrame, task: Task, job: stages.Job) -> tuple[Aggregate, Counts]:
     """Sums all reports, and once more, with those of repeated ids apart, if there are any."""
     total = first = _run(reports, task, job)
-    total.check(first.checked)
-    if len(first.repeated) > job.most_repeated:
+    total.check(first.counted("checked"))
+    if len(first.repeats) > job.most_repeated:
         # Spark's own grouping goes to disk when memory ends.
         reports = _distinct(reports, job)
         total = _run(reports, task, job)
-        total.check(total.checked)
-        if total.unique != first.unique:
+        total.check(total.counted("checked"))
+        if total.counted("unique") != first.counted("unique"):
             raise _other_rows()
-    if len(total.repeated) > 0:
-        checked = total.checked
-        total = _run(reports, task, job._replace(suspects=np.sort(total.repeated).tobytes()))
+    if len(total.repeats) > 0:
+        checked = total.counted("checked")
+        total = _run(reports, task, job._replace(suspects=total.repeats.tobytes()))
         total.check(checked)
-    counts = Counts(total.records, first.records - total.records, first.skipped, first.first_skipped)
+    place = None if first.first_skipped is None else _described(first.first_skipped)
+    counts = Counts(total.records, first.records - total.records, first.counts["skipped"], place)
     return total.aggregate(task), counts
 
 
@@ -216,7 +217,7 @@ def _run(reports: DataFrame, task: Task, job: stages.Job) -> _Total:
         merged = partial.repartition("key").mapInArrow(_shipped("merged", job, None), stages.SCHEMA)
         # Not coalesce(1): without a shuffle in between, the stage before it would be one task, too.
         last = merged.repartition(1).mapInArrow(_shipped("merged", job, None), stages.SCHEMA)
-        return _Total(last.collect(), task)
+        return _Total(last.collect(), job)
 
 
 def _coalesced(reports: DataFrame, task: Task) -> DataFrame:
@@ -352,54 +353,42 @@ def _watch(spark: SparkSession) -> Iterator[Any]:
         context.removeJobTag(tag)
 
 
-class _Total:
+class _Total(stages.Merge):
     """What the last stage gives."""
 
-    def __init__(self, rows: list[Row], task: Task) -> None:
-        self.states: dict[int, np.ndarray[Any, Any]] = {}
-        self.tags = b""
-        self.repeated = np.empty(0, dtype=np.uint64)
-        note: dict[str, Any] = {}
+    def __init__(self, rows: list[Row], job: stages.Job) -> None:
+        super().__init__(job)
         for row in rows:
-            data = bytes(row["data"])
-            if row["kind"] == stages.STATE:
-                self.states[row["part"]] = np.frombuffer(data, "<u8")
-            elif row["kind"] == stages.TAGS:
-                self.tags = data
-            elif row["kind"] == stages.REPEATED:
-                self.repeated = np.append(self.repeated, np.frombuffer(data, "<u8"))
-            else:
-                note = json.loads(data)
-        if "error" in note:
-            raise _error(note["error"])
-        self.checked = (note.get("checked", 0), note.get("checked_prints", 0))
-        self.unique = (note.get("unique", 0), note.get("unique_prints", 0))
-        self.dropped = (note.get("dropped", 0), note.get("dropped_prints", 0))
-        self.skipped: int = note.get("skipped", 0)
-        first = note.get("first")
-        self.first_skipped = None if first is None else _described(first)
+            self.take(row["kind"], row["part"], pa.py_buffer(bytes(row["data"])))
+        if self.error is not None:
+            raise _error(self.error)
+        #: Fingerprints that several reports have.
+        self.repeats = np.sort(np.concatenate([np.empty(0, dtype=np.uint64), *self.repeated]))
 
     @property
     def records(self) -> int:
         return max((int(words[-2]) for words in self.states.values()), default=0)
+
+    def counted(self, name: str) -> tuple[int, int]:
+        """How many of them there are, and the sum of their fingerprints."""
+        return self.counts[name], self.counts[f"{name}_prints"]
 
     def check(self, seen: tuple[int, int]) -> None:
         """Every stretch of the sum is of exactly the reports whose ids were compared, except dropped copies.
 
         Otherwise a task was run again, as after the loss of an executor, and its rows were others.
         """
-        count, prints = seen[0] - self.dropped[0], (seen[1] - self.dropped[1]) % (1 << 64)
-        rows = [*self.states.values(), *([np.frombuffer(self.tags[-16:], "<u8")] if self.tags else [])]
-        sums = {(int(words[-2]), int(words[-1])) for words in rows} or {(0, 0)}
-        if sums != {(count, prints)}:
+        dropped = self.counted("dropped")
+        rows = [*self.states.values(), *([self.tags_of] if self.tags else [])]
+        sums = {(int(words[-2]), int(words[-1]) % (1 << 64)) for words in rows} or {(0, 0)}
+        if sums != {(seen[0] - dropped[0], (seen[1] - dropped[1]) % (1 << 64))}:
             raise _other_rows()
 
     def aggregate(self, task: Task) -> Aggregate:
-        state = Aggregate(task).to_bytes()
         if not self.states:
             return Aggregate(task)
         body = b"".join(self.states[part][:-2].tobytes() for part in sorted(self.states))
-        state = state[: stages.STATE_HEADER] + body + self.tags[:-16]
+        state = Aggregate(task).to_bytes()[: stages.STATE_HEADER] + body + b"".join(self.tags)
         return Aggregate.from_bytes(state + zlib.crc32(state).to_bytes(stages.STATE_CHECKSUM, "little"), task)
 
 

@@ -27,8 +27,8 @@ def batch(rows: np.ndarray[Any, Any]) -> pa.RecordBatch:
     return pa.record_batch([pa.array([row.tobytes() for row in rows], pa.binary())], names=["report"])
 
 
-def total(batches: list[pa.RecordBatch], task: Task) -> _Total:
-    return _Total([row for rows in batches for row in rows.to_pylist()], task)
+def total(batches: list[pa.RecordBatch], task: Task, **changes: Any) -> _Total:
+    return _Total([row for rows in batches for row in rows.to_pylist()], job(task, **changes))
 
 
 def of_kinds(batches: list[pa.RecordBatch], kinds: tuple[int, ...]) -> list[pa.RecordBatch]:
@@ -43,11 +43,11 @@ def test_ids_of_other_reports_than_were_summed_are_noticed(made: Callable[[str],
     once = run("partial_sums", of, [batch(reports.rows()[:10])])
     again = run("partial_sums", of, [batch(reports.rows()[1:11])])
     honest = total(run("merged", of, once), reports.task)
-    honest.check(honest.checked)
+    honest.check(honest.counted("checked"))
     mixed = of_kinds(once, (stages.STATE,)) + of_kinds(again, (stages.PRINTS,))
     dishonest = total(run("merged", of, mixed), reports.task)
     with pytest.raises(ClusterError, match="had other rows when Spark computed a part of it again"):
-        dishonest.check(dishonest.checked)
+        dishonest.check(dishonest.counted("checked"))
 
 
 def test_a_partition_that_is_summed_twice_is_noticed(made: Callable[[str], Any]) -> None:
@@ -56,7 +56,7 @@ def test_a_partition_that_is_summed_twice_is_noticed(made: Callable[[str], Any])
     rows = run("partial_sums", of, [batch(reports.rows()[:10])])
     twice = total(run("merged", of, rows + of_kinds(rows, (stages.STATE,))), reports.task)
     with pytest.raises(ClusterError):
-        twice.check(twice.checked)
+        twice.check(twice.counted("checked"))
 
 
 def test_tags_of_other_reports_than_were_summed_are_noticed(made: Callable[[str], Any]) -> None:
@@ -67,7 +67,7 @@ def test_tags_of_other_reports_than_were_summed_are_noticed(made: Callable[[str]
     mixed = of_kinds(once, (stages.STATE, stages.PRINTS)) + of_kinds(again, (stages.TAGS,))
     dishonest = total(run("merged", of, mixed), reports.task)
     with pytest.raises(ClusterError):
-        dishonest.check(dishonest.checked)
+        dishonest.check(dishonest.counted("checked"))
 
 
 def test_repeated_ids_are_told_of_up_to_a_number(made: Callable[[str], Any]) -> None:
@@ -75,12 +75,13 @@ def test_repeated_ids_are_told_of_up_to_a_number(made: Callable[[str], Any]) -> 
     for most, told in ((30, 30), (29, 30), (10, 11)):
         of = job(made("few").task, most_repeated=most)
         partial = run("partial_sums", of, [batch(rows), batch(rows[:30])])
-        assert len(total(run("merged", of, run("merged", of, partial)), made("few").task).repeated) == told
+        merged = run("merged", of, run("merged", of, partial))
+        assert len(total(merged, made("few").task, most_repeated=most).repeats) == told
 
 
 def test_the_last_task_holds_no_more_repeated_ids_than_it_tells_of(made: Callable[[str], Any]) -> None:
     """The limit holds for any number of earlier tasks, each of which reports as many."""
-    merge = stages._Merge(job(made("few").task, most_repeated=10))
+    merge = stages.Merge(job(made("few").task, most_repeated=10))
     for task in range(20):
         merge.take(stages.REPEATED, 0, pa.py_buffer(np.arange(11 * task, 11 * task + 11, dtype="<u8").tobytes()))
     assert [len(prints) for prints in merge.repeated] == [11]
