@@ -186,8 +186,10 @@ impl Tables {
             let places = schema.match_header(&header).map_err(raised)?;
             let cells = schema.columns().iter().zip(places).map(|(column, place)| match (&column.kind, place) {
                 (ColumnKind::Ignored, _) | (_, None) => Cells::Nothing,
-                (ColumnKind::Categorical { .. }, Some(place)) => Cells::of_texts(batch.column(place), &column.name),
-                (ColumnKind::Numeric { .. }, Some(place)) => Cells::of_numbers(batch.column(place), &column.name),
+                (kind, Some(place)) => {
+                    let are_texts = matches!(kind, ColumnKind::Categorical { .. });
+                    Cells::new(batch.column(place), &column.name, are_texts)
+                }
             });
             taken.push((rows, cells.collect()));
             rows += batch.num_rows();
@@ -229,62 +231,43 @@ enum Cells {
     Nothing,
     /// With NaN in place of null.
     Numbers(Vec<f64>),
-    Texts(ArrayRef),
-    /// Positions in texts; none for null.
-    Coded(Vec<Option<usize>>, ArrayRef),
+    /// Of a dictionary with the place of each row's text in it, none for null.
+    Texts(Option<Vec<Option<usize>>>, ArrayRef),
     /// Where there is a value it cannot be read, for this reason.
     Unread(Option<NullBuffer>, String),
 }
 
 impl Cells {
-    /// The values of a numeric column: the texts of a host with types are no numbers.
-    fn of_numbers(array: &ArrayRef, name: &str) -> Self {
-        match Self::new(array, name) {
-            Self::Texts(_) | Self::Coded(..) => {
-                Self::Unread(array.logical_nulls(), Problem::NotANumber(name.to_owned()).to_string())
-            }
-            cells => cells,
-        }
-    }
-
-    /// The values of a column whose values are categories: booleans and numbers have texts, too.
-    fn of_texts(array: &ArrayRef, name: &str) -> Self {
+    /// The values of a column. Where categories `are_texts`, booleans and numbers have texts, too; elsewhere the texts
+    /// of a host with types are no numbers.
+    fn new(array: &ArrayRef, name: &str, are_texts: bool) -> Self {
         if array.logical_null_count() == array.len() {
             return Self::Nothing;
         }
-        if let Some(texts) = written(array) {
-            return Self::Texts(texts);
+        let unread = |problem: String| Self::Unread(array.logical_nulls(), problem);
+        let (values, keys) = match array.as_any_dictionary_opt() {
+            Some(coded) => (coded.values(), Some(keys(coded).collect::<Vec<_>>())),
+            None => (array, None),
+        };
+        let texts = match (is_text(values.data_type()), are_texts) {
+            (true, true) => Some(Arc::clone(values)),
+            (true, false) => return unread(Problem::NotANumber(name.to_owned()).to_string()),
+            (false, true) => written(values),
+            (false, false) => None,
+        };
+        if let Some(texts) = texts {
+            return Self::Texts(keys, texts);
         }
-        if let Some(coded) = array.as_any_dictionary_opt()
-            && let Some(texts) = written(coded.values())
-        {
-            return Self::Coded(keys(coded).collect(), texts);
-        }
-        Self::new(array, name)
-    }
-
-    fn new(array: &ArrayRef, name: &str) -> Self {
-        if let Some(numbers) = numbers(array) {
-            return Self::Numbers(numbers);
-        }
-        if is_text(array.data_type()) {
-            return Self::Texts(Arc::clone(array));
-        }
-        if array.logical_null_count() == array.len() {
-            return Self::Nothing;
-        }
-        if let Some(coded) = array.as_any_dictionary_opt() {
-            let keys = keys(coded);
-            if is_text(coded.values().data_type()) {
-                return Self::Coded(keys.collect(), Arc::clone(coded.values()));
+        match (numbers(values), keys) {
+            (Some(numbers), None) => Self::Numbers(numbers),
+            (Some(numbers), Some(keys)) => {
+                Self::Numbers(keys.into_iter().map(|key| key.map_or(f64::NAN, |key| numbers[key])).collect())
             }
-            if let Some(numbers) = numbers(coded.values()) {
-                return Self::Numbers(keys.map(|key| key.map_or(f64::NAN, |key| numbers[key])).collect());
+            (None, _) => {
+                let kind = arrow::type_name(array.data_type());
+                unread(format!("column '{name}' is {kind}: give numbers, or texts for a categorical column"))
             }
         }
-        let kind = arrow::type_name(array.data_type());
-        let problem = format!("column '{name}' is {kind}: give numbers, or texts for a categorical column");
-        Self::Unread(array.logical_nulls(), problem)
     }
 
     /// The value, or why it cannot be read.
@@ -301,8 +284,8 @@ impl Cells {
         match self {
             Self::Nothing | Self::Unread(..) => Value::Missing,
             Self::Numbers(numbers) => Value::Number(numbers[row]),
-            Self::Texts(texts) => text(texts, row),
-            Self::Coded(keys, texts) => keys[row].map_or(Value::Missing, |key| text(texts, key)),
+            Self::Texts(None, texts) => text(texts, row),
+            Self::Texts(Some(keys), texts) => keys[row].map_or(Value::Missing, |key| text(texts, key)),
         }
     }
 }
@@ -381,7 +364,7 @@ pub(crate) fn column_texts(array: &ArrayRef, name: &str) -> PyResult<Vec<String>
     if let Some(dates) = dates(array) {
         return Ok(dates);
     }
-    let cells = Cells::of_texts(array, name);
+    let cells = Cells::new(array, name, true);
     if let Cells::Unread(_, problem) = cells {
         return Err(RecordError::new_err(problem));
     }
