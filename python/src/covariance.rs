@@ -34,19 +34,15 @@ pub(crate) fn _covariance<'py>(
         return Err(RecoveryError::new_err(problem));
     }
     let of_kernel = aggregate.clone_ref(py);
-    let estimated = waited(
-        py,
-        |_| Ok(()),
-        move |_| {
-            let (aggregate, task) = (of_kernel.get(), of_kernel.get().task_of().inner());
-            let sums = aggregate.locked();
-            let chosen = |index: usize| fold.is_none_or(|fold| index == fold);
-            let covariance = Covariance::of_folds(Reports::one(&sums, task), chosen).map_err(Error::from)?;
-            drop(sums);
-            let denoised = way.apply(&covariance).map_err(Error::from)?;
-            Ok::<_, Error>((covariance, denoised))
-        },
-    )?;
+    let estimated = waited(py, None, move |_| {
+        let (aggregate, task) = (of_kernel.get(), of_kernel.get().task_of().inner());
+        let sums = aggregate.locked();
+        let chosen = |index: usize| fold.is_none_or(|fold| index == fold);
+        let covariance = Covariance::of_folds(Reports::one(&sums, task), chosen).map_err(Error::from)?;
+        drop(sums);
+        let denoised = way.apply(&covariance).map_err(Error::from)?;
+        Ok::<_, Error>((covariance, denoised))
+    })?;
     let (covariance, denoised) = estimated.map_err(raised)?;
     let task = aggregate.get().task_of().inner();
     let mut result = json!(denoised);

@@ -76,7 +76,7 @@ pub(crate) fn _plan(
         return Err(PlanError::new_err("radius and norms beside an aggregate: its task says what they are"));
     }
     let setting = match (aggregate, dimension, spectrum, epsilon) {
-        (Some(aggregate), None, None, None) => waited(py, |_| Ok(()), move |_| of_aggregate(aggregate.get(), rank))??,
+        (Some(aggregate), None, None, None) => waited(py, None, move |_| of_aggregate(aggregate.get(), rank))??,
         (None, Some(dimension), Some(signals), Some(epsilon)) => {
             let family = family(mechanism, delta, candidates, cap)?;
             let centring = centring.map(centring_of).transpose()?.flatten();
@@ -108,14 +108,10 @@ pub(crate) fn _plan(
     let goal = Goal { records, target, shuffled, hostile: None };
     let Planned { planner, epsilon, clipping } = setting;
     let notes = planner.notes();
-    let answered = waited(
-        py,
-        |_| Ok(()),
-        move |_| -> Result<_, PredictionError> {
-            let waves = people.map(|people| Waves::new(&planner, epsilon, people)?.best()).transpose()?;
-            Ok((waves, planner.plan(epsilon, &goal)?))
-        },
-    )?;
+    let answered = waited(py, None, move |_| -> Result<_, PredictionError> {
+        let waves = people.map(|people| Waves::new(&planner, epsilon, people)?.best()).transpose()?;
+        Ok((waves, planner.plan(epsilon, &goal)?))
+    })?;
     let (waves, plan) = answered.map_err(raised)?;
     let mut result = json!(plan);
     result["guarantee"] = json!(plan.guarantee.to_string());

@@ -67,11 +67,8 @@ pub(crate) fn _recover<'py>(
     }
     question.penalty = penalty.map(choice).transpose()?;
     let sums = py.detach(|| aggregate.locked().clone());
-    let show = |(part, done, total): Shown| {
-        progress.map_or(Ok(()), |progress| progress.call1((part.to_string(), done, total)).map(drop))
-    };
     let of_task = task.clone();
-    let answer = waited(py, show, move |waiting| -> PyResult<_> {
+    let answer = waited(py, progress, move |waiting| -> PyResult<_> {
         let task = &of_task;
         let covariance = Covariance::estimate(&sums, task).map_err(raised)?;
         if let Some(objection) = FeatureTest::objection(task).filter(|_| select.is_some()) {

@@ -16,7 +16,7 @@ use crate::aggregate::Aggregate;
 use crate::error::{PlanError, RecoveryError, raised};
 use crate::records::Records;
 use crate::recovery::{Answered, answered, document};
-use crate::signals::{Waiting, waited};
+use crate::signals::waited;
 use crate::task::Task;
 
 /// Public records in the place of a first wave, such as a survey that was published (docs/refinement.md). They are
@@ -167,11 +167,11 @@ pub(crate) fn _refined_task(
         }
         First::Sums(aggregate) => {
             let rank = checked(rank, records)?;
-            let kernel = move |_: &mut Waiting<'_>| {
+            let made = waited(py, None, move |_| {
                 let sums = aggregate.get().locked().clone();
                 SecondTask::of(&sums, task.get().inner(), rank, records)
-            };
-            waited(py, |_| Ok(()), kernel)?.map_err(raised)?
+            });
+            made?.map_err(raised)?
         }
     };
     match (waves.refused, anyway) {
@@ -191,14 +191,14 @@ fn second_task(
     let rank = checked(rank, records)?;
     let records = records
         .ok_or_else(|| PlanError::new_err("a sample needs records, the number of people that are asked about it"))?;
-    let kernel = move |_: &mut Waiting<'_>| {
+    let made = waited(py, None, move |_| {
         let PublicSample { task, sample } = sample.get();
         let task = task.get().inner();
         // Refused for what it is: the prediction would have other words.
         SecondTask::placeholder(task, rank)?;
         sample.second_task(task, rank, records, error)
-    };
-    waited(py, |_| Ok(()), kernel)?.map_err(raised)
+    });
+    made?.map_err(raised)
 }
 
 fn checked(rank: usize, records: Option<u64>) -> PyResult<Rank> {
@@ -218,7 +218,7 @@ pub(crate) fn _recover_refined(
 ) -> PyResult<Answered<'_>> {
     let rank = Rank::new(rank).map_err(raised)?;
     refinement_of(first.task(), rank, refined.get().task_of().inner()).map_err(raised)?;
-    let kernel = move |_: &mut Waiting<'_>| -> Result<_, Error> {
+    let recovered = waited(py, None, move |_| -> Result<_, Error> {
         let (task, second) = (first.task(), refined.get().task_of().inner());
         let others = refined.get().locked().clone();
         Ok(match &first {
@@ -228,7 +228,7 @@ pub(crate) fn _recover_refined(
             }
             First::Sample(sample) => sample.get().sample.answer(task, (&others, second), rank)?,
         })
-    };
-    let (answer, facts) = waited(py, |_| Ok(()), kernel)?.map_err(raised)?;
+    });
+    let (answer, facts) = recovered?.map_err(raised)?;
     answered(py, answer, Some(facts))
 }

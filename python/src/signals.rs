@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use ldp_pca::recovery::Part;
 use pyo3::exceptions::PyRuntimeError;
-use pyo3::{PyResult, Python};
+use pyo3::prelude::*;
 
 /// How often the interpreter is asked. Asking takes its lock, which another thread may hold for 5 ms.
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -86,10 +86,11 @@ impl Waiting<'_> {
 }
 
 /// Runs a kernel in a thread of its own, so that this one hears signals whatever the kernel does: when a handler
-/// raises, nobody waits any more. The kernel then ends where it looks, and its answer is dropped.
+/// raises, nobody waits any more. The kernel then ends where it looks, and its answer is dropped. `progress` is called
+/// with what the kernel shows.
 pub(crate) fn waited<T: Send + 'static>(
     py: Python<'_>,
-    mut show: impl FnMut(Shown) -> PyResult<()>,
+    progress: Option<&Bound<'_, PyAny>>,
     kernel: impl FnOnce(&mut Waiting<'_>) -> T + Send + 'static,
 ) -> PyResult<T> {
     let (sender, mut receiver) = channel();
@@ -100,7 +101,11 @@ pub(crate) fn waited<T: Send + 'static>(
         loop {
             let receiver = &mut receiver;
             match py.detach(move || receiver.recv_timeout(INTERVAL)) {
-                Ok(Message::Shown(state)) => show(state)?,
+                Ok(Message::Shown((part, done, total))) => {
+                    if let Some(progress) = progress {
+                        progress.call1((part.to_string(), done, total))?;
+                    }
+                }
                 Ok(Message::Done(Ok(answer))) => return Ok(answer),
                 Ok(Message::Done(Err(panic))) => resume_unwind(panic),
                 Err(RecvTimeoutError::Timeout) => {}
