@@ -107,7 +107,8 @@ impl Reports {
     ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
         // The interface asks for a best effort: these reports have one layout.
         drop(requested_schema);
-        let schema = FFI_ArrowSchema::try_from(self.0.data_type()).map_err(|error| unreadable(&error))?;
+        let schema = FFI_ArrowSchema::try_from(self.0.data_type());
+        let schema = schema.map_err(|error| ReportTypeError::new_err(error.to_string()))?;
         let array = FFI_ArrowArray::new(&self.0.to_data());
         let schema = PyCapsule::new_with_value(py, schema, c"arrow_schema")?;
         Ok((schema, PyCapsule::new_with_value(py, array, c"arrow_array")?))
@@ -317,8 +318,4 @@ impl From<BadRow> for PyErr {
     fn from(BadRow { row, problem }: BadRow) -> Self {
         in_row(row, ReportError::new_err, problem)
     }
-}
-
-fn unreadable(error: &arrow_schema::ArrowError) -> PyErr {
-    ReportTypeError::new_err(error.to_string())
 }
