@@ -6,17 +6,16 @@ from dataclasses import fields
 from typing import Any, Callable, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
-__all__ = ["made"]
+__all__ = ["Bools", "Floats", "made"]
 
 T = TypeVar("T")
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 
 # The types of fields that are arrays.
-_ARRAYS: dict[str, type] = {
-    "Floats": np.float64,
-    "npt.NDArray[np.float64]": np.float64,
-    "npt.NDArray[np.bool_]": np.bool_,
-}
+_ARRAYS: dict[str, type] = {"Floats": np.float64, "Bools": np.bool_}
 
 
 def made(kind: Callable[..., T], found: dict[str, Any], **inner: Callable[..., Any]) -> T:

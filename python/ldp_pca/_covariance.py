@@ -4,16 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from ._answers import made
+from ._answers import Floats, made
 from ._native import Aggregate, _covariance
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Floats = npt.NDArray[np.float64]
 
 __all__ = ["Covariance", "Mean", "covariance"]
 

@@ -6,20 +6,17 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, Literal
 
-from ._answers import made
+from ._answers import Floats, made
 from ._native import Aggregate, _plan
 from ._recovery import Prediction, numbered
 from .errors import PlanError
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
     from matplotlib.figure import Figure
-    from typing_extensions import Literal, TypeAlias
 
-    Mechanism: TypeAlias = Literal["double-cap", "gaussian", "wang-xu"]
+Mechanism = Literal["double-cap", "gaussian", "wang-xu"]
 
 __all__ = ["Plan", "ShuffledPlan", "plan", "predict"]
 
@@ -99,7 +96,7 @@ class Plan:
 
     dimension: int
     rank: int
-    signals: npt.NDArray[np.float64]
+    signals: Floats
     bulk: float
     epsilon: float
     guarantee: str

@@ -6,11 +6,11 @@ import html
 import json
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ._answers import made
+from ._answers import Bools, Floats, made
 from ._covariance import Mean
 from ._native import Aggregate, PublicSample, _recover, _recover_refined, _sin_theta_squared
 from ._progress import Parts, Progress
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
     from matplotlib.figure import Figure
-    from typing_extensions import Literal
-
-    Floats = npt.NDArray[np.float64]
 
 __all__ = ["Baseline", "Confidence", "Prediction", "Recovery", "SparseCertificate", "recover"]
 
@@ -47,7 +44,7 @@ class Prediction:
 
     sin_theta_squared: float
     per_component: Floats
-    recoverable: npt.NDArray[np.bool_]
+    recoverable: Bools
     uninformed: float
     threshold: float
 
