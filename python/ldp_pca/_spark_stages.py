@@ -189,9 +189,6 @@ class _Partial:
                 raise _located(error, self.first) from None
             column = self.valid(column)
             self.sums._update_with_repeats(column)
-        return self.added(column)
-
-    def added(self, column: pa.Array) -> np.ndarray[Any, Any]:
         prints = fingerprints(_ids(column, self.width), self.job.keys)
         self.prints += int(prints.sum(dtype=np.uint64))
         return prints
@@ -236,10 +233,8 @@ class _Partial:
         if not self.job.skip_invalid:
             raise problem
         self.skipped += count
-        told = _told(problem, self.partition)
         # The nulls of a batch come before its other rows.
-        if self.first_skipped is None or place(told) < place(self.first_skipped):
-            self.first_skipped = told
+        self.first_skipped = _first(self.first_skipped, _told(problem, self.partition))
 
     def print_rows(self, prints: np.ndarray[Any, Any]) -> Iterator[Row]:
         prints.sort()
@@ -330,11 +325,8 @@ class Merge:
             self.suspects[id_] = report
 
     def add_note(self, note: dict[str, Any]) -> None:
-        error, first = note.get("error"), note.get("first")
-        if error is not None and (self.error is None or place(error) < place(self.error)):
-            self.error = error
-        if first is not None and (self.first_skipped is None or place(first) < place(self.first_skipped)):
-            self.first_skipped = first
+        self.error = _first(self.error, note.get("error"))
+        self.first_skipped = _first(self.first_skipped, note.get("first"))
         self.counts.update(note.get("counts", {}))
 
     def sum_suspects(self) -> None:
@@ -428,6 +420,11 @@ def _located(error: ReportError, first: int) -> ReportError:
 
 def _told(error: LdpPcaError, partition: int) -> dict[str, Any]:
     return {"type": type(error).__name__, "problem": str(error), "partition": partition, "row": error.row}
+
+
+def _first(*told: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The first of those that there are."""
+    return min(filter(None, told), key=place, default=None)
 
 
 def place(told: dict[str, Any]) -> tuple[int, int]:
