@@ -398,10 +398,11 @@ class Recovery(_Comparable):
     def _repr_html_(self) -> str:
         """The components as a table of a notebook, each with its largest loadings."""
         rows = []
+        variances = self.eigenvalues if self.variances is None else self.variances
         for index, loadings in enumerate(self.components):
             largest = np.argsort(-np.abs(loadings), kind="stable")[:5]
             names = ", ".join(f"{loadings[row]:+.2f} {html.escape(self.feature_names[row])}" for row in largest)
-            variance = "noise" if index in self.noise else f"{self._variance(index):.4g}"
+            variance = "noise" if index in self.noise else f"{variances[index]:.4g}"
             ratio = self.explained_variance_ratio
             share = "" if ratio is None or index in self.noise else f"{ratio[index]:.1%}"
             rows.append(f"<tr><td>{index + 1}</td><td>{variance}</td><td>{share}</td><td>{names}</td></tr>")
@@ -418,10 +419,6 @@ class Recovery(_Comparable):
             f"<p>{self.records:,} reports of {self.dimension} features, {self.method}; noise alone reaches a variance "
             f"of {self.edge:.4g}{predicted}</p>{notice}"
         )
-
-    def _variance(self, index: int) -> float:
-        values = self.eigenvalues if self.variances is None else self.variances
-        return float(values[index])
 
 
 def numbered(components: list[int]) -> str:
@@ -542,9 +539,9 @@ def recover(
     NoiseWarning
         Where a component cannot be distinguished from noise.
     """
-    given = {"penalty": None if penalty == "auto" else penalty, "tolerance": tolerance}
-    given.update(path=path, baselines=baselines or None)
-    unused = [name for name, value in given.items() if value is not None]
+    given = dict(locals())
+    of_sparse = ("penalty", "tolerance", "path", "baselines")
+    unused = [name for name in of_sparse if given[name] not in (None, "auto") and given[name] is not False]
     if unused and not sparse:
         raise RecoveryError(f"{' and '.join(unused)} of plain components: ask for sparse=True, or leave it out")
     if isinstance(rank, str) and rank != "auto":
@@ -558,18 +555,9 @@ def recover(
         return _recovery_of(*_recover_refined(aggregate, rank, refined))
     if isinstance(aggregate, PublicSample):
         raise RecoveryError("nobody's reports are in a public sample: give refined, the sums of the wave about it")
+    del given["sparse"], given["refined"]
+    given.update(rank=None if isinstance(rank, str) else rank, penalty=penalty if sparse else None)
     with closing(Parts(progress)) as parts:
-        found = _recover(
-            aggregate,
-            None if isinstance(rank, str) else rank,
-            method,
-            penalty if sparse else None,
-            tolerance,
-            time_limit,
-            path,
-            baselines,
-            bootstrap,
-            select,
-            None if progress is False else parts,
-        )
+        given["progress"] = None if progress is False else parts
+        found = _recover(**given)
     return _recovery_of(*found)

@@ -38,7 +38,7 @@ pub(crate) fn _recover<'py>(
     time_limit: Option<f64>,
     path: Option<usize>,
     baselines: bool,
-    replicates: Option<usize>,
+    bootstrap: Option<usize>,
     select: Option<f64>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Answered<'py>> {
@@ -55,7 +55,7 @@ pub(crate) fn _recover<'py>(
         baselines: if baselines { When::Always } else { When::Never },
         held_out,
         predict: true,
-        bootstrap: replicates,
+        bootstrap,
         select,
         // One component until the test has found how many.
         ..Question::new(Rank::new(rank.unwrap_or(1)).map_err(raised)?)
