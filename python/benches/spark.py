@@ -107,13 +107,11 @@ def measure(spark: Any, folder: Path, mechanism: str, dimension: int, count: int
 
 
 def make_task(folder: Path, mechanism: str, dimension: int) -> ldp_pca.Task:
-    """Write a task by the command line."""
+    """Write a task."""
     folder.mkdir()
-    columns = [{"name": f"x{i}", "type": "numeric", "offset": 0, "scale": 1} for i in range(dimension)]
-    (folder / "schema.json").write_text(json.dumps({"columns": columns}))
-    command = [BINARY, "task", "new", "--schema", str(folder / "schema.json"), "--mechanism", mechanism]
-    subprocess.run([*command, "--epsilon", "4", "--output", str(folder / "task.json")], check=True, capture_output=True)
-    return ldp_pca.Task.from_json((folder / "task.json").read_text())
+    task = ldp_pca.Task(dimension, epsilon=4, mechanism=mechanism)
+    task.save(folder / "task.json")
+    return task
 
 
 def make_reports(folder: Path, task: ldp_pca.Task, count: int) -> None:
