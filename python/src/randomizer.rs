@@ -195,7 +195,7 @@ impl Work<'_> {
         let mut system = system_rng().map_err(|error| (first_row, error.into()))?;
         for (row, out) in (first_row..).zip(out.chunks_mut(self.width)) {
             let report = (|| -> Result<_, Error> {
-                let record = self.task.bound(self.view.features(row, self.task.schema()))?;
+                let record = self.task.bound((self.view)(row, self.task.schema()))?;
                 let id = self.ids.map(|ids| ids[row]);
                 let Some(seed) = self.insecure_seed else {
                     return Ok(self.task.randomize_with_rng(&record, id, &mut system)?);

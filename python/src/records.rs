@@ -129,46 +129,34 @@ impl<'py> Records<'py> {
                 if row % 1024 == 0 {
                     signals.check()?;
                 }
-                let taken = take(view.features(row, task.schema()));
+                let taken = take(view(row, task.schema()));
                 taken.map_err(|problem| in_row(row, RecordError::new_err, problem))?;
             }
             Ok(())
         })
     }
 
-    /// The part that can be read without the interpreter's lock.
+    /// What reads them without the interpreter's lock.
     pub(crate) fn view(&self) -> View<'_> {
         match self {
-            Self::Numbers(array) => View::Numbers(array.as_array()),
-            Self::Tables(tables) => View::Tables(tables),
-            Self::Encoded(rows) => View::Encoded(rows),
-        }
-    }
-}
-
-/// Records as kernels read them.
-pub(crate) enum View<'a> {
-    Numbers(numpy::ndarray::ArrayView2<'a, f64>),
-    Tables(&'a Tables),
-    Encoded(&'a [Vec<f64>]),
-}
-
-impl View<'_> {
-    /// The d features of a row.
-    pub(crate) fn features(&self, row: usize, schema: &Schema) -> Vec<f64> {
-        match self {
             Self::Numbers(array) => {
-                let record = array.row(row);
-                match record.as_slice() {
-                    Some(record) => schema.encode_numbers(record),
-                    None => schema.encode_numbers(&record.to_vec()),
-                }
+                let array = array.as_array();
+                Box::new(move |row: usize, schema: &Schema| {
+                    let record = array.row(row);
+                    match record.as_slice() {
+                        Some(record) => schema.encode_numbers(record),
+                        None => schema.encode_numbers(&record.to_vec()),
+                    }
+                })
             }
-            Self::Tables(tables) => tables.features(row, schema),
-            Self::Encoded(rows) => rows[row].clone(),
+            Self::Tables(tables) => Box::new(move |row: usize, schema: &Schema| tables.features(row, schema)),
+            Self::Encoded(rows) => Box::new(move |row: usize, _: &Schema| rows[row].clone()),
         }
     }
 }
+
+/// The d features of a row, for kernels.
+pub(crate) type View<'a> = Box<dyn Fn(usize, &Schema) -> Vec<f64> + Send + Sync + 'a>;
 
 /// The batches of a table, with the columns of the schema found in each.
 pub(crate) struct Tables {
