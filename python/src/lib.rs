@@ -24,25 +24,18 @@ use pyo3::prelude::pymodule;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::aggregate::{Aggregate, Collection};
-    #[pymodule_export]
-    use super::covariance::_covariance;
-    #[pymodule_export]
-    use super::infer::_infer_schema;
-    #[pymodule_export]
-    use super::norms::_norms;
-    #[pymodule_export]
-    use super::planning::_plan;
-    #[pymodule_export]
-    use super::randomizer::Randomizer;
-    #[pymodule_export]
-    use super::recovery::{_recover, _sin_theta_squared};
-    #[pymodule_export]
-    use super::refined::{_recover_refined, _refined_task, PublicSample};
-    #[pymodule_export]
-    use super::reports::Reports;
-    #[pymodule_export]
-    use super::task::Task;
+    use super::{
+        aggregate::{Aggregate, Collection},
+        covariance::_covariance,
+        infer::_infer_schema,
+        norms::_norms,
+        planning::_plan,
+        randomizer::Randomizer,
+        recovery::{_recover, _sin_theta_squared},
+        refined::{_recover_refined, _refined_task, PublicSample},
+        reports::Reports,
+        task::Task,
+    };
 
     /// The version of the crate and of the wheel.
     #[pymodule_export]
