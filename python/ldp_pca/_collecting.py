@@ -157,7 +157,7 @@ class _Adding:
         except LdpPcaError as error:
             if error.row is None:
                 raise
-            raise placed(error, place(before + error.row), before + error.row) from None
+            raise placed(error, before + error.row, place(before + error.row)) from None
         if self.first_skipped is None and collection.first_skipped is not None:
             row, problem = collection.first_skipped.removeprefix("row ").split(": ", 1)
             self.first_skipped = f"{place(before + int(row))}: {problem}"

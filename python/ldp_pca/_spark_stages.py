@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 
 from . import Aggregate, LdpPcaError, ReportError, Task
-from .errors import problem_of
+from .errors import placed
 
 STATE, PRINTS, REPEATED, SUSPECTS, NOTE, TAGS = range(6)
 SCHEMA_NAMES = ("key", "kind", "part", "data")
@@ -186,7 +186,7 @@ class _Partial:
             self.sums._update_with_repeats(column)
         except ReportError as error:
             if not self.job.skip_invalid:
-                raise _located(error, self.first) from None
+                raise placed(error, self.first + (error.row or 0)) from None
             column = self.valid(column)
             self.sums._update_with_repeats(column)
         prints = fingerprints(_ids(column, self.width), self.job.keys)
@@ -213,7 +213,7 @@ class _Partial:
             return column
         except ReportError as error:
             if not self.job.skip_invalid:
-                raise _located(error, self.first) from None
+                raise placed(error, self.first + (error.row or 0)) from None
         keep = np.ones(len(column), dtype=bool)
         position = 0
         while position < len(column):
@@ -229,7 +229,7 @@ class _Partial:
 
     def note_invalid(self, error: ReportError, position: int, count: int) -> None:
         """Counts invalid rows, of which the first one is at this position among the rows ``numbers``."""
-        problem = _located(error, self.first + int(self.numbers[position]) - (error.row or 0))
+        problem = placed(error, self.first + int(self.numbers[position]))
         if not self.job.skip_invalid:
             raise problem
         self.skipped += count
@@ -409,13 +409,6 @@ def _batch(rows: list[Row]) -> pa.RecordBatch:
     numbers = [pa.array(column, pa.int32()) for column in (keys, kinds, parts)]
     binary = pa.array([memoryview(value).tobytes() for value in data], pa.binary())
     return pa.record_batch([*numbers, binary], names=list(SCHEMA_NAMES))
-
-
-def _located(error: ReportError, first: int) -> ReportError:
-    """The error with its row counted in the partition, of which the batch's first one is row ``first``."""
-    located = ReportError(problem_of(error))
-    located.row = first + (error.row or 0)
-    return located
 
 
 def _told(error: LdpPcaError, partition: int) -> dict[str, Any]:

@@ -92,13 +92,9 @@ def warn(message: str, category: type[Warning]) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
-def problem_of(error: LdpPcaError) -> str:
-    """Return the problem, without the row that has it."""
-    return str(error).removeprefix(f"row {error.row}: ")
-
-
-def placed(error: LdpPcaError, place: str, row: int) -> LdpPcaError:
+def placed(error: LdpPcaError, row: int, place: str = "") -> LdpPcaError:
     """Return the same error about a row in the caller's numbering: ``place`` is for the message."""
-    moved = type(error)(f"{place}: {problem_of(error)}")
+    problem = str(error).removeprefix(f"row {error.row}: ")
+    moved = type(error)(f"{place}: {problem}" if place else problem)
     moved.row = row
     return moved
