@@ -33,25 +33,22 @@ pub(crate) fn _covariance<'py>(
         let problem = format!("there is no fold {fold}: the task has {folds}, counted from 0");
         return Err(RecoveryError::new_err(problem));
     }
-    let of_kernel = aggregate.clone_ref(py);
     let estimated = waited(py, None, move |_| {
-        let (aggregate, task) = (of_kernel.get(), of_kernel.get().task_of().inner());
+        let (aggregate, task) = (aggregate.get(), aggregate.get().task_of().inner());
         let sums = aggregate.locked();
         let chosen = |index: usize| fold.is_none_or(|fold| index == fold);
         let covariance = Covariance::of_folds(Reports::one(&sums, task), chosen).map_err(Error::from)?;
         drop(sums);
         let denoised = way.apply(&covariance).map_err(Error::from)?;
-        Ok::<_, Error>((covariance, denoised))
+        let mut result = json!(denoised);
+        result["records"] = json!(covariance.records());
+        result["feature_names"] = json!(task.schema().feature_names());
+        result["noise_deviation"] = json!(covariance.noise_deviation());
+        result["noise_edge"] = json!(covariance.noise_edge());
+        result["mean"] = json!(mean_answer(&covariance, task));
+        Ok::<_, Error>((denoised.matrix, result.to_string()))
     })?;
-    let (covariance, denoised) = estimated.map_err(raised)?;
-    let task = aggregate.get().task_of().inner();
-    let mut result = json!(denoised);
-    result["records"] = json!(covariance.records());
-    result["feature_names"] = json!(task.schema().feature_names());
-    result["noise_deviation"] = json!(covariance.noise_deviation());
-    result["noise_edge"] = json!(covariance.noise_edge());
-    result["mean"] = json!(mean_answer(&covariance, task));
-    let matrix = &denoised.matrix;
+    let (matrix, result) = estimated.map_err(raised)?;
     let matrix = PyArray1::from_slice(py, matrix.as_slice()).reshape([matrix.ncols(), matrix.nrows()])?;
-    Ok((matrix, result.to_string()))
+    Ok((matrix, result))
 }
