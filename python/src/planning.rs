@@ -17,14 +17,6 @@ use crate::norms::of as lengths;
 use crate::signals::waited;
 use crate::task::{centring_of, family};
 
-/// What to plan for.
-struct Planned {
-    planner: Planner,
-    epsilon: Epsilon,
-    /// What the radius costs, where records are clipped.
-    clipping: Option<Clipping>,
-}
-
 /// Answers all questions, as JSON.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "they have names in Python")]
@@ -75,7 +67,7 @@ pub(crate) fn _plan(
     if aggregate.is_some() && clipping.is_some() {
         return Err(PlanError::new_err("radius and norms beside an aggregate: its task says what they are"));
     }
-    let setting = match (aggregate, dimension, spectrum, epsilon) {
+    let (planner, epsilon, clipping) = match (aggregate, dimension, spectrum, epsilon) {
         (Some(aggregate), None, None, None) => waited(py, None, move |_| of_aggregate(aggregate.get(), rank))??,
         (None, Some(dimension), Some(signals), Some(epsilon)) => {
             let family = family(mechanism, delta, candidates, cap)?;
@@ -90,8 +82,7 @@ pub(crate) fn _plan(
                 None => (spectrum, Bounding::UnitNorm),
             };
             let planner = Planner::new(spectrum, rank, family, bounding).map_err(raised)?;
-            let planner = planner.with_centring(centring);
-            Planned { planner, epsilon: Epsilon::new(epsilon).map_err(raised)?, clipping }
+            (planner.with_centring(centring), Epsilon::new(epsilon).map_err(raised)?, clipping)
         }
         _ => return Err(PlanError::new_err("give dimension, spectrum and epsilon, or an aggregate alone")),
     };
@@ -106,7 +97,6 @@ pub(crate) fn _plan(
         }
     };
     let goal = Goal { records, target, shuffled, hostile: None };
-    let Planned { planner, epsilon, clipping } = setting;
     let notes = planner.notes();
     let answered = waited(py, None, move |_| -> Result<_, PredictionError> {
         let waves = people.map(|people| Waves::new(&planner, epsilon, people)?.best()).transpose()?;
@@ -123,15 +113,15 @@ pub(crate) fn _plan(
     Ok(result.to_string())
 }
 
-/// As for another collection like this one.
-fn of_aggregate(aggregate: &Aggregate, rank: Rank) -> PyResult<Planned> {
+/// As for another collection like this one, with what the radius costs where records are clipped.
+fn of_aggregate(aggregate: &Aggregate, rank: Rank) -> PyResult<(Planner, Epsilon, Option<Clipping>)> {
     let task = aggregate.task_of().inner();
     let sums = aggregate.locked().clone();
     let covariance = Covariance::estimate(&sums, task).map_err(raised)?;
     let spectrum = Spectrum::of_estimate(&covariance).map_err(raised)?;
     let planner = Planner::of_task(spectrum, rank, task).map_err(raised)?;
     let clipping = Clipping::of_estimate(&covariance, task);
-    Ok(Planned { planner, epsilon: task.guarantee().epsilon, clipping })
+    Ok((planner, task.guarantee().epsilon, clipping))
 }
 
 fn stated(dimension: usize, signals: Vec<f64>, bulk: Option<f64>) -> PyResult<Spectrum> {
