@@ -28,6 +28,8 @@ use crate::task::{Task, open};
 ///     The task whose reports are summed.
 #[pyclass(frozen, module = "ldp_pca")]
 pub struct Aggregate {
+    /// The task whose reports are summed.
+    #[pyo3(get)]
     task: Py<Task>,
     /// Locked only where the interpreter's lock is not held: a thread that waits for one never holds the other.
     sums: Mutex<Sums>,
@@ -215,12 +217,6 @@ impl Aggregate {
         py.detach(|| self.locked().folds().iter().map(ldp_pca::internal::aggregate::FoldSum::records).collect())
     }
 
-    /// The task whose reports are summed.
-    #[getter]
-    fn task(&self, py: Python<'_>) -> Py<Task> {
-        self.task.clone_ref(py)
-    }
-
     fn __copy__(&self, py: Python<'_>) -> Self {
         let sums = py.detach(|| self.locked().clone());
         Self::new_of(self.task.clone_ref(py), sums)
@@ -237,7 +233,7 @@ impl Aggregate {
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
         let (py, this) = (slf.py(), slf.get());
-        Ok((slf.get_type().getattr(intern!(py, "from_bytes"))?, (this.to_bytes(py), this.task(py))))
+        Ok((slf.get_type().getattr(intern!(py, "from_bytes"))?, (this.to_bytes(py), this.task.clone_ref(py))))
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
@@ -266,6 +262,8 @@ type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Py<Task>));
 ///     Leave out bytes that are not valid reports, and count them, instead of raising at the first.
 #[pyclass(frozen, module = "ldp_pca")]
 pub struct Collection {
+    /// The task whose reports are collected.
+    #[pyo3(get)]
     task: Py<Task>,
     threads: NonZeroUsize,
     skip_invalid: bool,
@@ -405,12 +403,6 @@ impl Collection {
     #[getter]
     fn first_skipped(&self, py: Python<'_>) -> Option<String> {
         py.detach(|| self.locked().first_skipped.as_ref().map(|bad| format!("row {}: {}", bad.row, bad.problem)))
-    }
-
-    /// The task whose reports are collected.
-    #[getter]
-    fn task(&self, py: Python<'_>) -> Py<Task> {
-        self.task.clone_ref(py)
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {

@@ -27,6 +27,8 @@ use crate::task::Task;
 ///     The task that the reports answer.
 #[pyclass(frozen, module = "ldp_pca")]
 pub struct Randomizer {
+    /// The task that the reports answer.
+    #[pyo3(get)]
     task: Py<Task>,
 }
 
@@ -40,12 +42,6 @@ impl Randomizer {
     #[new]
     fn new(task: Py<Task>) -> Self {
         Self { task }
-    }
-
-    /// The task that the reports answer.
-    #[getter]
-    fn task(&self, py: Python<'_>) -> Py<Task> {
-        self.task.clone_ref(py)
     }
 
     /// One private report per record, with the system's randomness.

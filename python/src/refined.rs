@@ -42,6 +42,8 @@ use crate::task::Task;
 ///     Without records, and for a task with centring or of a second wave.
 #[pyclass(frozen, module = "ldp_pca")]
 pub struct PublicSample {
+    /// The task whose people the sample stands for.
+    #[pyo3(get)]
     task: Py<Task>,
     sample: Sample,
 }
@@ -71,12 +73,6 @@ impl PublicSample {
         }
         let sample = Sample::new(moment.matrix(), records, inner).map_err(raised)?;
         Ok(Self { task, sample })
-    }
-
-    /// The task whose people the sample stands for.
-    #[getter]
-    fn task(&self, py: Python<'_>) -> Py<Task> {
-        self.task.clone_ref(py)
     }
 
     /// The number of public records.
