@@ -7,6 +7,7 @@ use std::thread::{self, ThreadId};
 use ldp_pca::aggregate::Aggregate as Sums;
 use ldp_pca::internal::aggregate::{SeenIds, SeenSums};
 use ldp_pca::report::{Report, report_bytes};
+use ldp_pca::task::Task as Parameters;
 use pyo3::types::{PyBytes, PyType};
 use pyo3::{intern, prelude::*};
 
@@ -42,8 +43,8 @@ const BATCH_BYTES: usize = 32 << 20;
 /// The most entries of matrices that are summed between two looks at the signals: some tenths of a second.
 const BATCH_ENTRIES: usize = 1 << 35;
 
-fn batch_size(task: &Task) -> usize {
-    let (width, dimension) = (report_bytes(task.inner()), task.inner().dimension());
+fn batch_size(task: &Parameters) -> usize {
+    let (width, dimension) = (report_bytes(task), task.dimension());
     (BATCH_BYTES / width).min(BATCH_ENTRIES / dimension.pow(2)).clamp(1, BATCH)
 }
 
@@ -52,8 +53,8 @@ impl Aggregate {
         Self { task, sums: Mutex::new(sums) }
     }
 
-    pub(crate) fn task_of(&self) -> &Task {
-        self.task.get()
+    pub(crate) fn task_of(&self) -> &Parameters {
+        &self.task.get().0
     }
 
     /// Added integers stay added after a panic.
@@ -75,7 +76,7 @@ impl Aggregate {
 impl Aggregate {
     #[new]
     fn new(task: Py<Task>) -> Self {
-        let sums = Sums::empty(task.get().inner());
+        let sums = Sums::empty(&task.get().0);
         Self::new_of(task, sums)
     }
 
@@ -84,7 +85,7 @@ impl Aggregate {
     /// Raises `AggregateError` for the state of another task, another version, or altered bytes.
     #[classmethod]
     fn from_bytes(_: &Bound<'_, PyType>, py: Python<'_>, state: &[u8], task: Py<Task>) -> PyResult<Self> {
-        let inner = task.get().inner();
+        let inner = &task.get().0;
         let sums = py.detach(|| Sums::from_bytes(state, inner)).map_err(raised)?;
         Ok(Self::new_of(task, sums))
     }
@@ -135,20 +136,20 @@ impl Aggregate {
     fn update(&self, py: Python<'_>, reports: &Bound<'_, PyAny>, threads: Option<usize>) -> PyResult<usize> {
         let threads = threads_of(threads)?;
         let rows = Rows::of(reports)?;
-        let task = self.task.get();
+        let task = self.task_of();
         let slices = rows.slices(task)?;
         let size = batch_size(task);
         py.detach(|| -> PyResult<()> {
             if slices.len() <= size {
                 let reports = decode(&slices, 0, task, threads, None)?;
-                return self.locked().accumulate_with_threads(task.inner(), &reports, threads).map_err(raised);
+                return self.locked().accumulate_with_threads(task, &reports, threads).map_err(raised);
             }
             // All or nothing: what comes before a bad report is in a sum of its own.
-            let mut all = Sums::empty(task.inner());
+            let mut all = Sums::empty(task);
             let mut signals = Signals::new();
             for (index, part) in slices.chunks(size).enumerate() {
                 let reports = decode(part, index * size, task, threads, None)?;
-                all.accumulate_with_threads(task.inner(), &reports, threads).map_err(raised)?;
+                all.accumulate_with_threads(task, &reports, threads).map_err(raised)?;
                 signals.check()?;
             }
             self.locked().merge(&all).map_err(raised)
@@ -159,11 +160,11 @@ impl Aggregate {
     /// Adds reports that may be in the sum, where they count again: Spark finds them later.
     fn _update_with_repeats(&self, py: Python<'_>, reports: &Bound<'_, PyAny>) -> PyResult<()> {
         let rows = Rows::of(reports)?;
-        let task = self.task.get();
+        let task = self.task_of();
         let slices = rows.slices(task)?;
         py.detach(|| -> PyResult<()> {
             let reports = decode(&slices, 0, task, NonZeroUsize::MIN, None)?;
-            self.locked().accumulate_with_repeats(task.inner(), &reports, NonZeroUsize::MIN).map_err(raised)
+            self.locked().accumulate_with_repeats(task, &reports, NonZeroUsize::MIN).map_err(raised)
         })
     }
 
@@ -237,11 +238,8 @@ impl Aggregate {
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
-        format!(
-            "Aggregate(records={}, task='{}…')",
-            self.records(py),
-            &self.task.get().inner().digest().to_string()[..16]
-        )
+        let digest = self.task_of().digest().to_string();
+        format!("Aggregate(records={}, task='{}…')", self.records(py), &digest[..16])
     }
 }
 
@@ -290,7 +288,7 @@ impl Collection {
 
     /// Adds rows, or nothing.
     fn add(&self, slices: &[&[u8]]) -> PyResult<usize> {
-        let (task, threads) = (self.task.get(), self.threads);
+        let (task, threads) = (&self.task.get().0, self.threads);
         let (mut duplicates, mut skipped, mut first_skipped) = (0, 0, None);
         let mut sums: Option<Sums> = None;
         let mut new_ids = Vec::new();
@@ -317,10 +315,10 @@ impl Collection {
             duplicates += (decoded - reports.len()) as u64;
             new_ids.extend(reports.iter().map(Report::id));
             if slices.len() <= size {
-                return self.locked().sums.accumulate_with_threads(task.inner(), &reports, threads).map_err(raised);
+                return self.locked().sums.accumulate_with_threads(task, &reports, threads).map_err(raised);
             }
-            let sums = sums.get_or_insert_with(|| Sums::empty(task.inner()));
-            sums.accumulate_with_threads(task.inner(), &reports, threads).map_err(raised)?;
+            let sums = sums.get_or_insert_with(|| Sums::empty(task));
+            sums.accumulate_with_threads(task, &reports, threads).map_err(raised)?;
             signals.check()
         });
         let outcome = outcome.and_then(|()| match sums {
@@ -348,7 +346,7 @@ impl Collection {
     #[pyo3(signature = (task, *, threads=None, skip_invalid=false))]
     fn new(task: Py<Task>, threads: Option<usize>, skip_invalid: bool) -> PyResult<Self> {
         let threads = threads_of(threads)?;
-        let sums = Sums::empty(task.get().inner());
+        let sums = Sums::empty(&task.get().0);
         let held = Held { sums, merged: SeenSums::default(), duplicates: 0, skipped: 0, first_skipped: None };
         let (seen, held) = (Mutex::new(SeenIds::new(threads)), Mutex::new(held));
         Ok(Self { task, threads, skip_invalid, seen, updating: Mutex::new(None), held })
@@ -359,7 +357,7 @@ impl Collection {
     /// Returns the number of reports that were added.
     fn update(&self, py: Python<'_>, reports: &Bound<'_, PyAny>) -> PyResult<usize> {
         let rows = Rows::of(reports)?;
-        let slices = rows.slices(self.task.get())?;
+        let slices = rows.slices(&self.task.get().0)?;
         py.detach(|| self.add(&slices))
     }
 

@@ -28,13 +28,13 @@ pub(crate) fn _covariance<'py>(
     denoising: &str,
 ) -> PyResult<(Bound<'py, PyArray2<f64>>, String)> {
     let way = named(denoising, "a way to denoise", &DENOISINGS).map_err(RecoveryError::new_err)?;
-    let folds = aggregate.get().task_of().inner().folds().count();
+    let folds = aggregate.get().task_of().folds().count();
     if let Some(fold) = fold.filter(|&fold| fold >= folds) {
         let problem = format!("there is no fold {fold}: the task has {folds}, counted from 0");
         return Err(RecoveryError::new_err(problem));
     }
     let estimated = waited(py, None, move |_| {
-        let (aggregate, task) = (aggregate.get(), aggregate.get().task_of().inner());
+        let (aggregate, task) = (aggregate.get(), aggregate.get().task_of());
         let sums = aggregate.locked();
         let chosen = |index: usize| fold.is_none_or(|fold| index == fold);
         let covariance = Covariance::of_folds(Reports::one(&sums, task), chosen).map_err(Error::from)?;

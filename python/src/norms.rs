@@ -12,12 +12,12 @@ use crate::recovery::document;
 #[pyfunction]
 pub(crate) fn _norms(py: Python<'_>, aggregate: &Aggregate, radius: Option<f64>) -> PyResult<String> {
     let radius = radius.map(Radius::new).transpose().map_err(raised)?;
-    let guarantee = aggregate.task_of().inner().guarantee();
+    let guarantee = aggregate.task_of().guarantee();
     document(&Lengths::new(&of(py, aggregate)?, guarantee, radius).map_err(raised)?)
 }
 
 /// The lengths that sums show.
 pub(crate) fn of(py: Python<'_>, aggregate: &Aggregate) -> PyResult<Norms> {
     let sums = py.detach(|| aggregate.locked().clone());
-    Norms::of(&sums, aggregate.task_of().inner()).map_err(raised)
+    Norms::of(&sums, aggregate.task_of()).map_err(raised)
 }

@@ -115,7 +115,7 @@ pub(crate) fn _plan(
 
 /// As for another collection like this one, with what the radius costs where records are clipped.
 fn of_aggregate(aggregate: &Aggregate, rank: Rank) -> PyResult<(Planner, Epsilon, Option<Clipping>)> {
-    let task = aggregate.task_of().inner();
+    let task = aggregate.task_of();
     let sums = aggregate.locked().clone();
     let covariance = Covariance::estimate(&sums, task).map_err(raised)?;
     let spectrum = Spectrum::of_estimate(&covariance).map_err(raised)?;

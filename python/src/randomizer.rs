@@ -107,7 +107,7 @@ impl Randomizer {
     ) -> PyResult<Reports> {
         let threads = threads_of(threads)?;
         let ids = ids.map(|ids| ids_of(&ids)).transpose()?;
-        let task = self.task.get().inner();
+        let task = &self.task.get().0;
         let records = Records::read(records, task.schema(), strict)?;
         let (rows, width, view) = (records.len(), report_bytes(task), records.view());
         if let Some(ids) = &ids
@@ -153,7 +153,7 @@ impl Randomizer {
     }
 
     fn __repr__(&self) -> String {
-        format!("Randomizer(task='{}…')", &self.task.get().inner().digest().to_string()[..16])
+        format!("Randomizer(task='{}…')", &self.task.get().0.digest().to_string()[..16])
     }
 }
 

@@ -42,7 +42,7 @@ pub(crate) fn _recover<'py>(
     select: Option<f64>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Answered<'py>> {
-    let task = aggregate.task_of().inner();
+    let task = aggregate.task_of();
     let methods = [("auto", HeldOutUse::Choose), ("pca", HeldOutUse::Measure)];
     let held_out = named(method, "a method", &methods).map_err(RecoveryError::new_err)?;
     if let Some(rate) = select.filter(|rate| !(0.0 < *rate && *rate < 1.0)) {

@@ -60,7 +60,7 @@ impl PublicSample {
     #[new]
     #[pyo3(signature = (task, records, *, strict=false))]
     fn new(py: Python<'_>, task: Py<Task>, records: &Bound<'_, PyAny>, strict: bool) -> PyResult<Self> {
-        let inner = task.get().inner();
+        let inner = &task.get().0;
         let records = Records::read(records, inner.schema(), strict)?;
         let mut moment = SecondMoment::of_task(inner);
         records.for_each(py, inner, |features| {
@@ -116,7 +116,7 @@ impl PublicSample {
     }
 
     fn __repr__(&self) -> String {
-        let (records, digest) = (self.sample.records(), self.task.get().inner().digest().to_string());
+        let (records, digest) = (self.sample.records(), self.task.get().0.digest().to_string());
         format!("PublicSample(records={records}, task='{}…')", &digest[..16])
     }
 }
@@ -132,9 +132,8 @@ impl First {
     fn task(&self) -> &Parameters {
         match self {
             Self::Sums(aggregate) => aggregate.get().task_of(),
-            Self::Sample(sample) => sample.get().task.get(),
+            Self::Sample(sample) => &sample.get().task.get().0,
         }
-        .inner()
     }
 }
 
@@ -151,7 +150,7 @@ pub(crate) fn _refined_task(
 ) -> PyResult<Task> {
     let SecondTask { task, waves } = match first {
         First::Sample(sample) => {
-            let (expected, found) = (task.get().inner().digest(), sample.get().task.get().inner().digest());
+            let (expected, found) = (task.get().0.digest(), sample.get().task.get().0.digest());
             if expected != found {
                 let problem = format!("the sample stands for the people of task {found}, and this is task {expected}");
                 return Err(RecoveryError::new_err(format!("{problem}: make it with this one")));
@@ -165,7 +164,7 @@ pub(crate) fn _refined_task(
             let rank = checked(rank, records)?;
             let made = waited(py, None, move |_| {
                 let sums = aggregate.get().locked().clone();
-                SecondTask::of(&sums, task.get().inner(), rank, records)
+                SecondTask::of(&sums, &task.get().0, rank, records)
             });
             made?.map_err(raised)?
         }
@@ -189,7 +188,7 @@ fn second_task(
         .ok_or_else(|| PlanError::new_err("a sample needs records, the number of people that are asked about it"))?;
     let made = waited(py, None, move |_| {
         let PublicSample { task, sample } = sample.get();
-        let task = task.get().inner();
+        let task = &task.get().0;
         // Refused for what it is: the prediction would have other words.
         SecondTask::placeholder(task, rank)?;
         sample.second_task(task, rank, records, error)
@@ -213,9 +212,9 @@ pub(crate) fn _recover_refined(
     refined: Py<Aggregate>,
 ) -> PyResult<Answered<'_>> {
     let rank = Rank::new(rank).map_err(raised)?;
-    refinement_of(first.task(), rank, refined.get().task_of().inner()).map_err(raised)?;
+    refinement_of(first.task(), rank, refined.get().task_of()).map_err(raised)?;
     let recovered = waited(py, None, move |_| -> Result<_, Error> {
-        let (task, second) = (first.task(), refined.get().task_of().inner());
+        let (task, second) = (first.task(), refined.get().task_of());
         let others = refined.get().locked().clone();
         Ok(match &first {
             First::Sums(aggregate) => {

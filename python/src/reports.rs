@@ -12,6 +12,7 @@ use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray};
 use arrow_buffer::Buffer;
 use arrow_schema::DataType;
 use ldp_pca::report::{Report, report_bytes};
+use ldp_pca::task::Task;
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyIndexError;
 use pyo3::types::{PyBytes, PyCapsule, PyRange, PySlice, PySliceIndices, PyString, PyType};
@@ -19,7 +20,6 @@ use pyo3::{intern, prelude::*};
 
 use crate::arrow;
 use crate::error::{ReportError, ReportTypeError, in_row, type_name};
-use crate::task::Task;
 
 /// Reports of one task, one after the other, immutable.
 ///
@@ -189,7 +189,7 @@ impl<'py> Rows<'py> {
 
     /// One slice per report, of no bytes for a null. Nothing is copied.
     pub(crate) fn slices(&self, task: &Task) -> PyResult<Vec<&[u8]>> {
-        let width = report_bytes(task.inner());
+        let width = report_bytes(task);
         match self {
             Self::Bytes(bytes) => Ok(bytes.as_bytes().chunks(width).collect()),
             Self::Each(rows) => Ok(rows.iter().map(PyBytesMethods::as_bytes).collect()),
@@ -290,7 +290,7 @@ pub(crate) fn decode(
     mut skip: Option<&mut dyn FnMut(BadRow)>,
 ) -> Result<Vec<Report>, BadRow> {
     let mut reports = Vec::with_capacity(rows.len());
-    let decoded = Report::many_from_bytes(rows, task.inner(), threads).into_iter().flatten();
+    let decoded = Report::many_from_bytes(rows, task, threads).into_iter().flatten();
     for ((row, bytes), outcome) in (first..).zip(rows).zip(decoded) {
         let problem = match outcome {
             Ok(report) => {

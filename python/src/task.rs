@@ -60,12 +60,6 @@ const THRESHOLDS: u32 = 64;
 #[pyclass(frozen, module = "ldp_pca")]
 pub struct Task(pub(crate) ldp_pca::task::Task);
 
-impl Task {
-    pub(crate) fn inner(&self) -> &ldp_pca::task::Task {
-        &self.0
-    }
-}
-
 #[pymethods]
 impl Task {
     #[new]
