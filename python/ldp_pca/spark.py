@@ -14,13 +14,7 @@ import uuid
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Callable,
-    NamedTuple,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, Callable, Literal, NamedTuple, overload
 
 import numpy as np
 import pyarrow as pa
@@ -30,8 +24,6 @@ from ldp_pca import Aggregate, ClusterError, LdpPcaError, ReportError, SkippedRe
 from ldp_pca import _spark_stages as stages
 
 if TYPE_CHECKING:
-    from typing import Literal
-
     from pyspark import SparkContext
     from pyspark.sql import DataFrame, Row, SparkSession
 
