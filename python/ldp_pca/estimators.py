@@ -534,18 +534,19 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """The deviation along each component, 0 for noise."""
         return np.sqrt(np.maximum(self.explained_variance_, 0.0))
 
-    def _recover(self, aggregate: Aggregate, rank: int | Literal["auto"]) -> Recovery:
-        return recover(aggregate, rank, method="pca", progress=bool(self.verbose))
+    def _method(self) -> dict[str, Any]:
+        """What `recover` is asked for."""
+        return {"method": "pca"}
 
     def _found(self, aggregate: Aggregate) -> Recovery:
-        rank = self._rank(aggregate)
+        rank, asked = self._rank(aggregate), {**self._method(), "progress": bool(self.verbose)}
         if rank != "auto":
-            return self._recover(aggregate, rank)
+            return recover(aggregate, rank, **asked)
         try:
-            return self._recover(aggregate, rank)
+            return recover(aggregate, rank, **asked)
         except RecoveryError as error:
             # A pipeline goes on with one component, and a word. Any other cause is raised by this, too.
-            found = self._recover(aggregate, 1)
+            found = recover(aggregate, 1, **asked)
             warn(f"{error}. The first component is given all the same", NoiseWarning)
             return found
 
@@ -668,15 +669,8 @@ class LocalSparsePCA(LocalPCA):
         self.penalty: Literal["auto", "cross-validated"] | float = penalty
         self.tolerance: float = tolerance
 
-    def _recover(self, aggregate: Aggregate, rank: int | Literal["auto"]) -> Recovery:
-        return recover(
-            aggregate,
-            rank,
-            sparse=True,
-            penalty=self.penalty,
-            tolerance=self.tolerance,
-            progress=bool(self.verbose),
-        )
+    def _method(self) -> dict[str, Any]:
+        return {"sparse": True, "penalty": self.penalty, "tolerance": self.tolerance}
 
     def _recovered(self, aggregate: Aggregate) -> Self:
         super()._recovered(aggregate)
