@@ -395,10 +395,10 @@ fn schema(columns: &Bound<'_, PyAny>) -> PyResult<Schema> {
         return Schema::new(names.into_iter().map(column).collect()).map_err(raised);
     }
     // What is neither a name nor a mapping; else a name among mappings.
-    let odd = |is_odd: &dyn Fn(&Bound<'_, PyAny>) -> bool| list.iter().position(is_odd);
     let is_mapping = |column: &Bound<'_, PyAny>| column.hasattr(intern!(py, "keys")).unwrap_or(false);
     let is_name = |column: &Bound<'_, PyAny>| column.is_instance_of::<PyString>();
-    if let Some(place) = odd(&|column| !is_mapping(column) && !is_name(column)).or_else(|| odd(&is_name)) {
+    let odd = list.iter().position(|column| !is_mapping(column) && !is_name(column));
+    if let Some(place) = odd.or_else(|| list.iter().position(is_name)) {
         return Err(SchemaError::new_err(format!(
             "column {} is {}: give the names of numeric columns, or the columns of a schema as mappings",
             place + 1,
