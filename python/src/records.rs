@@ -452,25 +452,18 @@ struct Held<'py> {
 }
 
 impl<'py> Held<'py> {
-    /// Of what is no record, or cannot be read as one.
-    fn nothing(schema: &Schema, problem: String) -> Self {
-        Self { values: schema.columns().iter().map(|_| Ok(None)).collect(), uneven: Some(problem) }
-    }
-
-    fn of(record: &Bound<'py, PyAny>, schema: &Schema) -> PyResult<Self> {
+    /// Of a record, or why it is none.
+    fn of(record: &Bound<'py, PyAny>, schema: &Schema) -> PyResult<Result<Self, String>> {
         let py = record.py();
         let inputs = inputs(py)?;
         let is_mapping = intern!(py, "is_mapping");
         if record.is_instance_of::<PyDict>() || inputs.call_method1(is_mapping, (record,))?.extract()? {
-            return Self::by_name(record, schema);
+            return Self::by_name(record, schema).map(Ok);
         }
-        let Some(values) = inputs.call_method1(intern!(py, "values_of"), (record,))?.extract()? else {
-            return Ok(Self::nothing(
-                schema,
-                format!("{} is not a record: give a mapping or a row", type_name(record)),
-            ));
-        };
-        Ok(Self::by_position(values, schema))
+        let values = inputs.call_method1(intern!(py, "values_of"), (record,))?;
+        let values: Option<Vec<Bound<'py, PyAny>>> = values.extract()?;
+        let problem = || format!("{} is not a record: give a mapping or a row", type_name(record));
+        Ok(values.map(|values| Self::by_position(values, schema)).ok_or_else(problem))
     }
 
     fn by_name(record: &Bound<'py, PyAny>, schema: &Schema) -> PyResult<Self> {
@@ -507,8 +500,9 @@ impl<'py> Held<'py> {
 /// ignored columns are not looked at. `fit` counts what cannot be read.
 fn encode_record(record: &Bound<'_, PyAny>, schema: &Schema, row: u64, fit: &mut Fit) -> PyResult<Vec<f64>> {
     let held = harmless(record.py(), Held::of(record, schema))?;
-    let problem = |raises| format!("the record cannot be read: it raises {raises}");
-    let Held { values, uneven } = held.unwrap_or_else(|raises| Held::nothing(schema, problem(raises)));
+    let held = held.unwrap_or_else(|raises| Err(format!("the record cannot be read: it raises {raises}")));
+    let nothing = |problem| Held { uneven: Some(problem), ..Held::by_position(vec![], schema) };
+    let Held { values, uneven } = held.unwrap_or_else(nothing);
     let read = schema.columns().iter().zip(values).map(|(column, value)| match value {
         Ok(Some(value)) if column.kind != ColumnKind::Ignored => Given::of_column(&value, column),
         Ok(_) => Ok(Ok(Given::Missing)),
