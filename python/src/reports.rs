@@ -133,7 +133,7 @@ type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, usize));
 
 /// Reports of a caller, held where they are.
 pub(crate) enum Rows<'py> {
-    /// Columns of binary, one after the other.
+    /// Columns, one after the other.
     Arrow(Vec<ArrayRef>),
     NumPy(PyReadonlyArray2<'py, u8>),
     /// Reports that follow each other.
@@ -155,21 +155,21 @@ impl<'py> Rows<'py> {
             return Ok(Self::NumPy(array));
         }
         if reports.hasattr(intern!(py, "__arrow_c_array__"))? {
-            return Ok(Self::Arrow(checked(vec![column(reports)?])?));
+            return Ok(Self::Arrow(vec![column(reports)?]));
         }
         // A chunked array of pyarrow: its stream is not one of tables, so each chunk is taken on its own.
         if reports.hasattr(intern!(py, "chunks"))? && !reports.hasattr(intern!(py, "columns"))? {
             let chunks = reports.getattr(intern!(py, "chunks"))?.try_iter()?;
             let arrays = chunks.map(|chunk| column(&chunk?));
-            return Ok(Self::Arrow(checked(arrays.collect::<PyResult<_>>()?)?));
+            return Ok(Self::Arrow(arrays.collect::<PyResult<_>>()?));
         }
         // A series of pandas or polars, as a table of one column: what their streams of tables can carry.
         if reports.hasattr(intern!(py, "to_frame"))? && !reports.hasattr(intern!(py, "columns"))? {
             let frame = reports.call_method1(intern!(py, "to_frame"), (COLUMN,))?;
-            return Ok(Self::Arrow(checked(columns(&frame)?)?));
+            return Ok(Self::Arrow(columns(&frame)?));
         }
         if reports.hasattr(intern!(py, "__arrow_c_stream__"))? {
-            return Ok(Self::Arrow(checked(columns(reports)?)?));
+            return Ok(Self::Arrow(columns(reports)?));
         }
         if !reports.is_instance_of::<PyString>()
             && let Ok(each) = reports.try_iter()
@@ -187,7 +187,7 @@ impl<'py> Rows<'py> {
         Err(unknown(reports, None))
     }
 
-    /// One slice per report, of no bytes for a null. Nothing is copied.
+    /// One slice per report, of no bytes for a null. Nothing is copied. Arrays of anything but binary are refused.
     pub(crate) fn slices(&self, task: &Task) -> PyResult<Vec<&[u8]>> {
         let width = report_bytes(task);
         match self {
@@ -205,14 +205,19 @@ impl<'py> Rows<'py> {
                 Ok(bytes.chunks(columns.max(1)).collect())
             }
             Self::Arrow(arrays) => {
-                let mut slices = Vec::with_capacity(arrays.iter().map(Array::len).sum());
+                let mut slices = Vec::new();
                 for array in arrays {
                     match array.data_type() {
                         DataType::FixedSizeBinary(..=0) if !array.is_empty() => return Err(nothing()),
                         DataType::FixedSizeBinary(_) => slices.extend(present(array.as_fixed_size_binary().iter())),
                         DataType::Binary => slices.extend(present(array.as_bytes::<BinaryType>().iter())),
                         DataType::LargeBinary => slices.extend(present(array.as_bytes::<LargeBinaryType>().iter())),
-                        _ => slices.extend(present(array.as_binary_view().iter())),
+                        DataType::BinaryView => slices.extend(present(array.as_binary_view().iter())),
+                        kind => {
+                            let kind = arrow::type_name(kind);
+                            let problem = format!("reports are binary, and this Arrow array is {kind}");
+                            return Err(ReportTypeError::new_err(problem));
+                        }
                     }
                 }
                 Ok(slices)
@@ -255,21 +260,6 @@ fn column(reports: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
 /// The other columns' names are left out: they may be those of records, and can be answers.
 fn missing(columns: usize) -> PyErr {
     ReportError::new_err(format!("the table has no column '{COLUMN}' among its {columns}"))
-}
-
-/// The arrays, if they are binary.
-fn checked(arrays: Vec<ArrayRef>) -> PyResult<Vec<ArrayRef>> {
-    for array in &arrays {
-        let kind = array.data_type();
-        if !matches!(
-            kind,
-            DataType::FixedSizeBinary(_) | DataType::Binary | DataType::LargeBinary | DataType::BinaryView
-        ) {
-            let kind = arrow::type_name(kind);
-            return Err(ReportTypeError::new_err(format!("reports are binary, and this Arrow array is {kind}")));
-        }
-    }
-    Ok(arrays)
 }
 
 fn unknown(found: &Bound<'_, PyAny>, row: Option<usize>) -> PyErr {
