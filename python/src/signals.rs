@@ -1,10 +1,11 @@
 //! Ctrl-C in long kernels, which run without the interpreter's lock, and the progress that they show.
 
+use core::mem;
 use core::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -46,42 +47,29 @@ pub(crate) fn pause(py: Python<'_>) -> PyResult<()> {
 /// A part of the work, how much of it is done, and of how much where that is known.
 pub(crate) type Shown = (Part, usize, Option<usize>);
 
-enum Message<T> {
-    Shown(Shown),
-    Done(thread::Result<T>),
+/// What a kernel that [`waited`] runs has in common with the thread that waits.
+#[derive(Default)]
+pub(crate) struct Waiting {
+    left: AtomicBool,
+    /// The last state of each part since that thread looked.
+    states: Mutex<Vec<Shown>>,
 }
 
-/// What a kernel that [`waited`] runs knows of the thread that waits.
-pub(crate) struct Waiting<'a> {
-    left: &'a AtomicBool,
-    send: &'a mut dyn FnMut(Shown),
-    sent: Instant,
-    /// What was too soon to be sent.
-    latest: Option<Shown>,
-}
-
-impl Waiting<'_> {
+impl Waiting {
     /// `Break` when nobody waits any more.
     pub(crate) fn flow(&self) -> ControlFlow<()> {
         if self.left.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     /// Shows the progress: of each part ten times a second, and the last state.
-    pub(crate) fn show(&mut self, state: Shown) {
-        if self.latest.is_some_and(|latest| latest.0 != state.0) {
-            self.flush();
-        }
-        self.latest = Some(state);
-        if self.sent.elapsed() >= INTERVAL {
-            self.flush();
-        }
+    pub(crate) fn show(&self, state: Shown) {
+        let mut states = self.states();
+        states.pop_if(|last| last.0 == state.0);
+        states.push(state);
     }
 
-    fn flush(&mut self) {
-        if let Some(state) = self.latest.take() {
-            (self.send)(state);
-            self.sent = Instant::now();
-        }
+    fn states(&self) -> MutexGuard<'_, Vec<Shown>> {
+        self.states.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -91,39 +79,35 @@ impl Waiting<'_> {
 pub(crate) fn waited<T: Send + 'static>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
-    kernel: impl FnOnce(&mut Waiting<'_>) -> T + Send + 'static,
+    kernel: impl FnOnce(&Waiting) -> T + Send + 'static,
 ) -> PyResult<T> {
     let (sender, mut receiver) = channel();
-    let left = Arc::new(AtomicBool::new(false));
-    let of_kernel = Arc::clone(&left);
-    thread::Builder::new().spawn(move || run(kernel, &of_kernel, &sender))?;
+    let waiting = Arc::new(Waiting::default());
+    let of_kernel = Arc::clone(&waiting);
+    thread::Builder::new().spawn(move || {
+        let outcome = catch_unwind(AssertUnwindSafe(|| kernel(&of_kernel)));
+        // Nobody may be there to receive it.
+        drop(sender.send(outcome));
+    })?;
     let mut heard = || -> PyResult<T> {
         loop {
             let receiver = &mut receiver;
-            match py.detach(move || receiver.recv_timeout(INTERVAL)) {
-                Ok(Message::Shown((part, done, total))) => {
-                    if let Some(progress) = progress {
-                        progress.call1((part.to_string(), done, total))?;
-                    }
+            let outcome = py.detach(move || receiver.recv_timeout(INTERVAL));
+            let states = mem::take(&mut *waiting.states());
+            for (part, done, total) in states {
+                if let Some(progress) = progress {
+                    progress.call1((part.to_string(), done, total))?;
                 }
-                Ok(Message::Done(Ok(answer))) => return Ok(answer),
-                Ok(Message::Done(Err(panic))) => resume_unwind(panic),
-                Err(RecvTimeoutError::Timeout) => {}
+            }
+            match outcome {
+                Ok(Ok(answer)) => return Ok(answer),
+                Ok(Err(panic)) => resume_unwind(panic),
+                Err(RecvTimeoutError::Timeout) => py.check_signals()?,
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(PyRuntimeError::new_err("the kernel's thread is gone"));
                 }
             }
-            py.check_signals()?;
         }
     };
-    heard().inspect_err(|_| left.store(true, Ordering::Relaxed))
-}
-
-/// Sends what the kernel shows, and what it gives. Nobody may be there to receive it.
-fn run<T>(kernel: impl FnOnce(&mut Waiting<'_>) -> T, left: &AtomicBool, sender: &Sender<Message<T>>) {
-    let mut send = |state| drop(sender.send(Message::Shown(state)));
-    let mut waiting = Waiting { left, send: &mut send, sent: Instant::now(), latest: None };
-    let outcome = catch_unwind(AssertUnwindSafe(|| kernel(&mut waiting)));
-    waiting.flush();
-    drop(sender.send(Message::Done(outcome)));
+    heard().inspect_err(|_| waiting.left.store(true, Ordering::Relaxed))
 }
