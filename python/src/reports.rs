@@ -62,12 +62,9 @@ impl Reports {
         let (py, length) = (index.py(), self.0.len());
         if let Ok(slice) = index.cast::<PySlice>() {
             let PySliceIndices { start, step, slicelength, .. } = slice.indices(isize::try_from(length)?)?;
-            let (width, values) = (self.0.value_size(), self.0.values());
-            let mut bytes = Vec::with_capacity(slicelength * width);
-            for place in (0..slicelength as isize).map(|index| (start + index * step) as usize) {
-                bytes.extend_from_slice(&values[place * width..(place + 1) * width]);
-            }
-            return Ok(Self::new(bytes, width)?.into_pyobject(py)?.into_any());
+            let places = (0..slicelength as isize).map(|index| (start + index * step) as usize);
+            let chosen: Vec<&[u8]> = places.map(|place| self.0.value(place)).collect();
+            return Ok(Self::new(chosen.concat(), self.0.value_size())?.into_pyobject(py)?.into_any());
         }
         let index: isize = index.extract()?;
         let place = if index < 0 { index.checked_add_unsigned(length) } else { Some(index) };
