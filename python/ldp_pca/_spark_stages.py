@@ -263,6 +263,7 @@ class Merge:
         self.error: dict[str, Any] | None = None
 
     def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+        """Takes the rows of the stage before, and gives those of this one."""
         for batch in batches:
             kinds, parts = batch.column(1).to_pylist(), batch.column(2).to_pylist()
             for kind, part, data in zip(kinds, parts, batch.column(3)):
@@ -279,6 +280,7 @@ class Merge:
             yield 0, TAGS, 0, b"".join(self.tags) + self.tags_of.tobytes()
 
     def take(self, kind: int, part: int, data: pa.Buffer) -> None:
+        """Takes a row."""
         if kind == STATE:
             self.add_state(part, np.frombuffer(data, "<i8"))
         elif kind == TAGS:
@@ -294,6 +296,7 @@ class Merge:
             self.add_note(json.loads(data.to_pybytes()))
 
     def add_state(self, part: int, words: np.ndarray[Any, Any]) -> None:
+        """Adds a stretch of a state."""
         mine = self.states.get(part)
         if mine is None:
             self.states[part] = words.copy()
@@ -325,11 +328,13 @@ class Merge:
             self.suspects[id_] = report
 
     def add_note(self, note: dict[str, Any]) -> None:
+        """Adds counts, and keeps the first error and the first row that was left out."""
         self.error = _first(self.error, note.get("error"))
         self.first_skipped = _first(self.first_skipped, note.get("first"))
         self.counts.update(note.get("counts", {}))
 
     def sum_suspects(self) -> None:
+        """Sums the reports that were kept."""
         if not self.suspects:
             return
         sums = Aggregate(Task.from_json(self.job.task))
@@ -342,6 +347,7 @@ class Merge:
             self.take(kind, part, pa.py_buffer(data))
 
     def compare_prints(self) -> Iterator[Row]:
+        """Finds the fingerprints that are there twice, and gives those of all tasks so far."""
         if self.prints:
             prints = np.concatenate(self.prints)
             self.prints = []
@@ -358,6 +364,7 @@ class Merge:
                 yield 0, REPEATED, 0, part
 
     def note(self) -> dict[str, Any]:
+        """What was counted."""
         counts = {name: count % (1 << 64) for name, count in self.counts.items()}
         return {"counts": counts, "first": self.first_skipped}
 
