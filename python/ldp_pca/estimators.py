@@ -17,7 +17,7 @@ import json
 import os
 import re
 import warnings
-from contextlib import closing
+from contextlib import closing, suppress
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
@@ -76,13 +76,11 @@ def _missing_as_nan(X: Any) -> Any:  # noqa: N803
     """Missing values of every kind as NaN, which scikit-learn knows; it refuses anything but rows of numbers."""
     if is_from("polars", "LazyFrame", X):
         return X.collect()
-    try:
+    with suppress(RecordError):
         if is_pandas_frame(X) and (X.dtypes == object).any():
             return type(X)(numbers_of(X.to_numpy(dtype=object)), index=X.index, columns=X.columns)
         if isinstance(X, (list, tuple, np.ma.MaskedArray)) or (isinstance(X, np.ndarray) and X.dtype == object):
             return numbers_of(X)
-    except RecordError:
-        pass
     return X
 
 
@@ -435,15 +433,12 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         return int(self.components_.shape[0])
 
     def _threads(self) -> int | None:
-        if self.n_jobs is None:
-            return 1
-        if self.n_jobs == -1:
-            return None
-        if self.n_jobs == 0:
+        jobs = 1 if self.n_jobs is None else int(self.n_jobs)
+        if jobs == 0:
             raise ValueError("n_jobs=0: use None, 1 and more, -1 for all of the machine, or -2 for all but one")
-        if self.n_jobs < 0:
-            return max((os.cpu_count() or 1) + 1 + int(self.n_jobs), 1)
-        return int(self.n_jobs)
+        if jobs == -1:
+            return None
+        return jobs if jobs > 0 else max((os.cpu_count() or 1) + 1 + jobs, 1)
 
     def _check_components(self, features: int | None = None) -> None:
         """Refuse a number of components that makes no sense, before any work where that is known."""
@@ -473,10 +468,8 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         }
         names = getattr(self, "feature_names_in_", None)
         if names is not None:
-            try:
+            with suppress(SchemaError):
                 return Task([str(name) for name in names], **parameters)
-            except SchemaError:
-                pass
         return Task(X.shape[1], **parameters)
 
     def _randomized(self, X: Floats, aggregate: Aggregate) -> Aggregate:  # noqa: N803

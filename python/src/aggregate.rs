@@ -333,9 +333,7 @@ impl Collection {
         let mut held = self.locked();
         held.duplicates += duplicates;
         held.skipped += skipped;
-        if let Some(bad) = first_skipped {
-            held.first_skipped.get_or_insert(bad);
-        }
+        held.first_skipped = held.first_skipped.take().or(first_skipped);
         Ok(new_ids.len())
     }
 }

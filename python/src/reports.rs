@@ -6,7 +6,7 @@
 use core::num::NonZeroUsize;
 
 use arrow_array::cast::AsArray;
-use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
+use arrow_array::ffi::to_ffi;
 use arrow_array::types::{BinaryType, LargeBinaryType};
 use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray};
 use arrow_buffer::Buffer;
@@ -104,9 +104,8 @@ impl Reports {
     ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
         // The interface asks for a best effort: these reports have one layout.
         drop(requested_schema);
-        let schema = FFI_ArrowSchema::try_from(self.0.data_type());
-        let schema = schema.map_err(|error| ReportTypeError::new_err(error.to_string()))?;
-        let array = FFI_ArrowArray::new(&self.0.to_data());
+        let exported = to_ffi(&self.0.to_data());
+        let (array, schema) = exported.map_err(|error| ReportTypeError::new_err(error.to_string()))?;
         let schema = PyCapsule::new_with_value(py, schema, c"arrow_schema")?;
         Ok((schema, PyCapsule::new_with_value(py, array, c"arrow_array")?))
     }
