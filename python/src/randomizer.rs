@@ -113,18 +113,13 @@ impl Randomizer {
         if let Some(ids) = &ids
             && ids.len() != rows
         {
-            return Err(PyValueError::new_err(format!(
-                "{} ids for {rows} records: every report needs one of its own",
-                ids.len()
-            )));
+            let problem = format!("{} ids for {rows} records: every report needs one of its own", ids.len());
+            return Err(PyValueError::new_err(problem));
         }
         let work = Work { task, view, ids: ids.as_deref(), insecure_seed, first, width };
-        let size = rows
-            .checked_mul(width)
-            .ok_or_else(|| PyValueError::new_err(format!("{rows} reports of {width} bytes are too many at a time")))?;
         let bar = bar(py, progress, rows)?;
         let bytes = py.detach(|| -> PyResult<Vec<u8>> {
-            let mut bytes = Vec::new();
+            let (mut bytes, size) = (Vec::new(), rows.saturating_mul(width));
             bytes.try_reserve_exact(size).map_err(|_| {
                 PyMemoryError::new_err(format!("no memory for {rows} reports of {width} bytes: give fewer"))
             })?;
