@@ -25,7 +25,6 @@ import numpy as np
 import pyarrow as pa
 
 from . import Aggregate, LdpPcaError, ReportError, Task
-from .errors import placed
 
 STATE, PRINTS, REPEATED, SUSPECTS, NOTE, TAGS = range(6)
 SCHEMA_NAMES = ("key", "kind", "part", "data")
@@ -42,8 +41,6 @@ ID = slice(13, 29)
 _HELD_PRINTS = 1 << 22
 #: Bytes of rows that leave a worker together.
 _SENT_BYTES = 8 << 20
-#: Rows among which the bad ones are looked for one by one.
-_STRETCH = 256
 
 Row = tuple[int, int, int, Any]
 
@@ -118,7 +115,6 @@ class _Partial:
         self.suspects = None if job.suspects is None else np.frombuffer(job.suspects, "<u8")
         self.skipped = 0
         self.first_skipped: dict[str, Any] | None = None
-        self.scratch: Aggregate | None = None
         self.first = 0
         self.numbers: Sequence[int] | np.ndarray[Any, Any] = ()
 
@@ -174,9 +170,7 @@ class _Partial:
         if not self.job.skip_invalid:
             # A bad row before the first null is reported instead.
             self.valid(column.slice(0, null))
-        error = ReportError("null instead of a report: drop nulls before")
-        error.row = null
-        self.note_invalid(error, null, column.null_count)
+        self.note_invalid("null instead of a report: drop nulls before", null, column.null_count)
         self.numbers = np.flatnonzero(~nulls)
         return column.drop_null()
 
@@ -184,9 +178,7 @@ class _Partial:
         """Adds reports. Their fingerprints."""
         try:
             self.sums._update_with_repeats(column)
-        except ReportError as error:
-            if not self.job.skip_invalid:
-                raise placed(error, self.first + (error.row or 0)) from None
+        except ReportError:
             column = self.valid(column)
             self.sums._update_with_repeats(column)
         prints = fingerprints(_ids(column, self.width), self.job.keys)
@@ -206,35 +198,24 @@ class _Partial:
 
     def valid(self, column: pa.Array) -> pa.Array:
         """The valid ones among reports; the others are counted, or the first is an error."""
-        if self.scratch is None:
-            self.scratch = Aggregate(self.task)
-        try:
-            self.scratch._update_with_repeats(column)
+        invalid = self.sums._invalid(column)
+        if not invalid:
             return column
-        except ReportError as error:
-            if not self.job.skip_invalid:
-                raise placed(error, self.first + (error.row or 0)) from None
         keep = np.ones(len(column), dtype=bool)
-        position = 0
-        while position < len(column):
-            try:
-                self.scratch._update_with_repeats(column.slice(position, _STRETCH))
-                position += _STRETCH
-            except ReportError as error:
-                position += error.row or 0
-                keep[position] = False
-                self.note_invalid(error, position, 1)
-                position += 1
+        for position, problem in invalid:
+            keep[position] = False
+            self.note_invalid(problem, position, 1)
         return column.filter(pa.array(keep))
 
-    def note_invalid(self, error: ReportError, position: int, count: int) -> None:
+    def note_invalid(self, problem: str, position: int, count: int) -> None:
         """Counts invalid rows, of which the first one is at this position among the rows ``numbers``."""
-        problem = placed(error, self.first + int(self.numbers[position]))
+        error = ReportError(problem)
+        error.row = self.first + int(self.numbers[position])
         if not self.job.skip_invalid:
-            raise problem
+            raise error
         self.skipped += count
         # The nulls of a batch come before its other rows.
-        self.first_skipped = _first(self.first_skipped, _told(problem, self.partition))
+        self.first_skipped = _first(self.first_skipped, _told(error, self.partition))
 
     def print_rows(self, prints: np.ndarray[Any, Any]) -> Iterator[Row]:
         prints.sort()

@@ -92,9 +92,9 @@ def warn(message: str, category: type[Warning]) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
-def placed(error: LdpPcaError, row: int, place: str = "") -> LdpPcaError:
+def placed(error: LdpPcaError, row: int, place: str) -> LdpPcaError:
     """Return the same error about a row in the caller's numbering: ``place`` is for the message."""
     problem = str(error).removeprefix(f"row {error.row}: ")
-    moved = type(error)(f"{place}: {problem}" if place else problem)
+    moved = type(error)(f"{place}: {problem}")
     moved.row = row
     return moved

@@ -168,6 +168,19 @@ impl Aggregate {
         })
     }
 
+    /// The rows that are no reports of the task, and why.
+    fn _invalid(&self, py: Python<'_>, reports: &Bound<'_, PyAny>) -> PyResult<Vec<(usize, String)>> {
+        let rows = Rows::of(reports)?;
+        let task = self.task_of();
+        let slices = rows.slices(task)?;
+        py.detach(|| -> PyResult<_> {
+            let mut invalid = Vec::new();
+            let mut skip = |bad: BadRow| invalid.push((bad.row, bad.problem));
+            decode(&slices, 0, task, NonZeroUsize::MIN, Some(&mut skip))?;
+            Ok(invalid)
+        })
+    }
+
     /// The length of the state's integers (docs/wire-format.md).
     fn _integer_bytes(&self, py: Python<'_>) -> usize {
         py.detach(|| 8 * self.locked().folds().iter().map(|fold| 1 + fold.sums().len()).sum::<usize>())
