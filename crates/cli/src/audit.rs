@@ -5,10 +5,10 @@ use std::time::Instant;
 use clap::Args;
 use indicatif::ProgressBar;
 use ldp_pca::mechanism::LocalRandomizer;
-use ldp_pca::privacy::{Delta, Guarantee};
+use ldp_pca::privacy::Guarantee;
 use ldp_pca::record::Bounding;
 use ldp_pca::task::TaskMechanism;
-use ldp_pca_simulation::audit::{self, AuditError, Confidence, Event, Job, Malformed, Tally};
+use ldp_pca_simulation::audit::{self, AuditError, Confidence, Finding, Job, Tally};
 use serde::Serialize;
 
 use super::error::{CliError, Result};
@@ -50,16 +50,9 @@ const CONFIDENCE: f64 = 0.99;
 
 #[derive(Serialize)]
 struct AuditResult {
-    epsilon_claimed: f64,
-    epsilon_lower_bound: f64,
-    confidence: f64,
-    delta: f64,
-    passed: bool,
+    #[serde(flatten)]
+    finding: Finding,
     trials: u64,
-    malformed: Vec<Malformed>,
-    events: Vec<Event>,
-    /// The limits of an audit: where a randomizer that passed may still be wrong.
-    not_shown: Vec<&'static str>,
     /// The bound on epsilon from these trials at the delta that the paper's scale is computed from, where the mechanism
     /// has another.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,7 +74,8 @@ struct PaperClaim {
 impl Audit {
     pub(super) fn run(self) -> Result<()> {
         let started = Instant::now();
-        let (mechanism, paper_delta) = self.mechanism()?;
+        let family = self.mechanism.family()?;
+        let mechanism: TaskMechanism = family.build(self.mechanism.epsilon, self.dimension, self.bounding)?.into();
         let audit = audit::Audit::new(&mechanism, self.bounding)?;
         let jobs = audit.jobs(self.trials)?;
         let progress = bar("auditing", jobs.iter().map(|job| job.reports()).sum());
@@ -91,24 +85,15 @@ impl Audit {
         let confidence = Confidence::new(CONFIDENCE)?;
         let conclude = |delta| audit.conclude(&tally, delta, confidence);
         let finding = conclude(guarantee.delta_value())?;
-        let claimed = finding.epsilon_claimed;
-        let paper = match paper_delta.map(Delta::value) {
-            Some(delta) => {
-                let bound = conclude(delta)?.epsilon_lower_bound;
-                Some(PaperClaim { delta, epsilon_lower_bound: bound, exceeded: bound > claimed })
-            }
-            None => None,
-        };
+        let of_paper = parameters::printed_delta(family).map(|delta| conclude(delta.value())).transpose()?;
+        let paper = of_paper.map(|Finding { delta, epsilon_lower_bound, .. }| PaperClaim {
+            delta,
+            epsilon_lower_bound,
+            exceeded: epsilon_lower_bound > finding.epsilon_claimed,
+        });
         let result = AuditResult {
-            epsilon_claimed: claimed,
-            epsilon_lower_bound: finding.epsilon_lower_bound,
-            confidence: CONFIDENCE,
-            delta: finding.delta,
-            passed: finding.passed,
+            finding,
             trials: self.trials,
-            malformed: finding.malformed,
-            events: finding.events,
-            not_shown: finding.not_shown.to_vec(),
             paper,
             guarantee,
             dimension: self.dimension,
@@ -116,25 +101,18 @@ impl Audit {
             seconds: started.elapsed().as_secs_f64(),
         };
         self.format.print(&result, AuditResult::text)?;
-        if result.passed {
+        let Finding { passed, epsilon_lower_bound, epsilon_claimed, malformed, .. } = result.finding;
+        if passed {
             return Ok(());
         }
-        if !result.malformed.is_empty() {
-            return Err(CliError::Failed(
-                "the randomizer made payloads that the mechanism cannot make, or none at all".to_owned(),
-            ));
-        }
-        Err(CliError::Failed(format!(
-            "epsilon is at least {:.4} with confidence {}, and {claimed} is claimed: the claim is refuted",
-            result.epsilon_lower_bound, result.confidence
-        )))
-    }
-
-    /// The mechanism, and the paper's delta where the mechanism gives another.
-    fn mechanism(&self) -> Result<(TaskMechanism, Option<Delta>)> {
-        let family = self.mechanism.family()?;
-        let mechanism = family.build(self.mechanism.epsilon, self.dimension, self.bounding)?;
-        Ok((mechanism.into(), parameters::printed_delta(family)))
+        Err(if malformed.is_empty() {
+            CliError::failed(format_args!(
+                "epsilon is at least {epsilon_lower_bound:.4} with confidence {CONFIDENCE}, and {epsilon_claimed} is \
+                 claimed: the claim is refuted"
+            ))
+        } else {
+            CliError::failed("the randomizer made payloads that the mechanism cannot make, or none at all")
+        })
     }
 
     /// All jobs, over the available cores. Each has its own random stream and counts add in any order, so the result
@@ -164,13 +142,13 @@ impl Audit {
 
 impl AuditResult {
     fn text(&self) -> String {
-        let mut text = format!("claimed         {}\n", self.guarantee);
-        text += &format!(
-            "found           epsilon >= {:.4} at delta {}, with confidence {}: the claim {}\n",
-            self.epsilon_lower_bound,
-            self.delta,
-            self.confidence,
-            if self.passed { "is not refuted" } else { "is refuted" }
+        let Finding { passed, epsilon_lower_bound, delta, malformed, events, not_shown, .. } = &self.finding;
+        let verdict = if *passed { "is not refuted" } else { "is refuted" };
+        let mut text = format!(
+            "claimed         {}\n\
+             found           epsilon >= {epsilon_lower_bound:.4} at delta {delta}, with confidence {CONFIDENCE}: the \
+             claim {verdict}\n",
+            self.guarantee
         );
         if let Some(paper) = &self.paper {
             text += &format!(
@@ -180,7 +158,7 @@ impl AuditResult {
                 if paper.exceeded { "that claim is refuted" } else { "not refuted by so many trials" }
             );
         }
-        for event in &self.events {
+        for event in events {
             let name = format!("{}{}", event.pair, if event.reversed { ", reversed" } else { "" });
             text += &format!(
                 "  {name:34} {} of {} against {} of {}: epsilon >= {:.4}\n",
@@ -191,7 +169,7 @@ impl AuditResult {
                 event.epsilon_lower_bound
             );
         }
-        for malformed in &self.malformed {
+        for malformed in malformed {
             text += &format!(
                 "malformed       {}, record {}: {} payloads of another length, {} that cannot be, {} refusals\n",
                 malformed.pair,
@@ -201,9 +179,9 @@ impl AuditResult {
                 grouped(malformed.refused)
             );
         }
-        text += &format!("not shown       {}\n", self.not_shown.join("; "));
         text + &format!(
-            "trials          {} of each record, {} features, {:.1} s\n",
+            "not shown       {}\ntrials          {} of each record, {} features, {:.1} s\n",
+            not_shown.join("; "),
             grouped(self.trials),
             self.dimension,
             self.seconds
