@@ -7,6 +7,7 @@ use std::path::Path;
 use ldp_pca::error::Error;
 use ldp_pca::internal::recovery::ChangeError;
 use ldp_pca::internal::waves::RefineError;
+use ldp_pca::prediction::PredictionError;
 use ldp_pca::recovery::{AnswerError, BootstrapError, FantopeError, PathError, PenaltyError, RecoveryError};
 use ldp_pca::task::TaskError;
 use ldp_pca_simulation::SimulationError;
@@ -162,6 +163,10 @@ fn is_of_an_option(error: &Error) -> bool {
         )
         | Error::Penalty(PenaltyError::TooFewFolds { .. } | PenaltyError::Path(PathError::NoPenalties))
         | Error::Bootstrap(BootstrapError::Replicates(_) | BootstrapError::FullRank(_)) => true,
+        Error::Prediction(error) => !matches!(
+            error,
+            PredictionError::Dimension { .. } | PredictionError::Privacy(_) | PredictionError::Fantope(_)
+        ),
         Error::Answer(AnswerError::Penalty(error)) => is_of_an_option(&error.clone().into()),
         Error::Answer(AnswerError::Recovery(error)) => is_of_an_option(&error.clone().into()),
         Error::Answer(AnswerError::Bootstrap(error)) => is_of_an_option(&error.clone().into()),
@@ -181,16 +186,6 @@ pub trait InFile<T> {
 impl<T, E: Display> InFile<T> for core::result::Result<T, E> {
     fn in_file(self, path: &Path) -> Result<T> {
         self.map_err(|error| CliError::file(path, error))
-    }
-}
-
-/// Of a plan for two waves, as of any plan.
-impl From<RefineError> for CliError {
-    fn from(error: RefineError) -> Self {
-        match error.into() {
-            Error::Prediction(error) => error.into(),
-            other => Self::Pipeline(other),
-        }
     }
 }
 
@@ -215,7 +210,9 @@ from_stage!(
     AnswerError,
     ChangeError,
     FantopeError,
+    PredictionError,
     RecoveryError,
+    RefineError,
     ldp_pca::internal::sampling::EntropyError,
     ldp_pca::schema::SchemaError,
     ldp_pca::subspace::SubspaceError,

@@ -204,10 +204,6 @@ impl Simulate {
         }
         let progress = bar("simulating", self.trials.saturating_mul(self.records));
         let methods: Vec<_> = self.method.iter().map(|method| method.named(self.penalty_factor)).collect();
-        let failed = |error| match error {
-            SimulationError::Population(problem) => CliError::Usage(problem.to_string()),
-            other => other.into(),
-        };
         let two_waves = match self.waves {
             2 => Some(self.two_waves(mechanism.as_ref(), &progress)?),
             _ if self.sample_error.is_some() => {
@@ -224,7 +220,7 @@ impl Simulate {
                 };
                 (Some(waves), Some(first), results.iter().map(of).collect())
             }
-            None => (None, None, self.trials(mechanism.as_slice(), &methods, &progress).map_err(failed)?),
+            None => (None, None, self.trials(mechanism.as_slice(), &methods, &progress)?),
         };
         progress.finish_and_clear();
         let (k, d) = (self.rank.value() as f64, self.dimension as f64);

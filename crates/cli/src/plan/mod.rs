@@ -7,11 +7,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use ldp_pca::covariance::Covariance;
-use ldp_pca::error::Error;
 use ldp_pca::internal::lengths::Clipping;
 use ldp_pca::internal::waves::Waves;
 use ldp_pca::mechanism::MechanismFamily;
-use ldp_pca::prediction::{self, Batches, Goal, Planner, PredictionError, Spectrum};
+use ldp_pca::prediction::{self, Batches, Goal, Planner, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::Rank;
@@ -26,7 +25,6 @@ use super::output::{Format, spinner};
 use super::parameters::{self, Eigenvalues, MechanismParameters, PopulationMean};
 use super::plot::{self, ErrorCurve};
 use super::records::Reading;
-use super::remedy::told;
 use super::writing::{self, Kind, Target};
 
 /// Predict how many users it takes, before anybody is asked
@@ -303,25 +301,5 @@ impl Plan {
             target: self.target.map(|target| (target, plan.records_for_target.flatten())),
             records: self.records.zip(plan.predicted.as_ref().map(|predicted| predicted.sin_theta_squared)),
         })
-    }
-}
-
-/// Errors about a spectrum, a rank, a target or a mechanism are wrong usage; others are failures.
-impl From<PredictionError> for CliError {
-    fn from(error: PredictionError) -> Self {
-        use PredictionError::{Batch, MeanShare, Mechanism, Noise, OneWave, Rank, Refinement, Spectrum, Sum, Target};
-        match error {
-            Mechanism(_) => Self::usage(told(error)),
-            Spectrum { .. }
-            | Batch { .. }
-            | Sum(_)
-            | Rank { .. }
-            | Target { .. }
-            | Noise(_)
-            | MeanShare(_)
-            | OneWave
-            | Refinement(_) => Self::usage(error),
-            other => Error::from(other).into(),
-        }
     }
 }
