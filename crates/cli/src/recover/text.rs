@@ -29,47 +29,49 @@ const FEW_FOLDS: usize = 5;
 impl RecoverResult {
     pub(crate) fn text(&self) -> String {
         let answer = &self.answer;
-        let unit = Unit::of(answer);
-        let mut text = components(answer, unit);
-        text += &(explained(answer, unit) + &empty(answer) + &noise(answer, unit));
-        text +=
-            &answer.trust.rank_test.as_ref().map(|test| tested(test, answer.asked.dimension, unit)).unwrap_or_default();
-        text += &(warning(answer) + &patterns(answer) + &notice(answer));
-        text += &answer.trust.hostile.as_ref().map(|pull| hostile_text(pull, Some(unit))).unwrap_or_default();
-        text += &mean(answer);
-        if let Some(found) = &answer.found.sparse {
-            text += &sparse(answer, found, unit);
-        }
-        text += &thresholded(answer);
-        text += &answer.found.selection.as_ref().map(selected).unwrap_or_default();
-        text += &answer.found.path.as_deref().map(|points| path(points, unit)).unwrap_or_default();
-        text += &held_out(answer, unit);
-        text += &predicted(answer);
-        text += &answer.trust.confidence.as_ref().map(|found| confidence(answer, found)).unwrap_or_default();
-        text += &assumption(answer);
-        text += &answer.trust.compared.as_ref().map(|compared| reference(answer, compared)).unwrap_or_default();
-        text += &answer.trust.ordinary_pca.as_ref().map(|compared| ordinary(answer, compared)).unwrap_or_default();
-        text += &answer.trust.other.as_ref().map(|other| changed(other, answer, unit)).unwrap_or_default();
-        text += &self.refined.as_ref().map(refined::text).unwrap_or_default();
-        let covariance = self.covariance.as_ref();
-        text += &covariance.map(|covariance| covariance.text(unit)).unwrap_or_default();
-        for part in &answer.missing.unfinished {
-            text += &format!("unfinished  {}\n", unfinished(answer, part));
-        }
-        let covariance = covariance.map(|covariance| &covariance.output);
+        let (found, trust, unit) = (&answer.found, &answer.trust, Unit::of(answer));
+        let sections = [
+            Some(components(answer, unit)),
+            Some(explained(answer, unit)),
+            empty(answer),
+            noise(answer, unit),
+            trust.rank_test.as_ref().map(|test| tested(test, answer.asked.dimension, unit)),
+            warning(answer),
+            Some(patterns(answer)),
+            notice(answer),
+            trust.hostile.as_ref().map(|pull| hostile_text(pull, Some(unit))),
+            mean(answer),
+            found.sparse.as_ref().map(|found| sparse(answer, found, unit)),
+            thresholded(answer),
+            found.selection.as_ref().map(selected),
+            found.path.as_deref().map(|points| path(points, unit)),
+            held_out(answer, unit),
+            predicted(answer),
+            trust.confidence.as_ref().map(|found| confidence(answer, found)),
+            assumption(answer),
+            trust.compared.as_ref().map(|compared| reference(answer, compared)),
+            trust.ordinary_pca.as_ref().map(|compared| ordinary(answer, compared)),
+            trust.other.as_ref().map(|other| changed(other, answer, unit)),
+            self.refined.as_ref().map(refined::text),
+            self.covariance.as_ref().and_then(|covariance| covariance.text(unit)),
+        ];
+        let mut text: String = sections.into_iter().flatten().collect();
+        text.extend(answer.missing.unfinished.iter().map(|part| unfinished(answer, part)));
+        let covariance = self.covariance.as_ref().map(|covariance| &covariance.output);
         text + &wrote(self.output.as_ref()) + &wrote(covariance) + &wrote(self.plot.as_ref())
     }
 }
 
 fn components(answer: &Answer, unit: Unit) -> String {
     let mut text = format!(
-        "{} of {} from {} ({})\n",
+        "{} of {} from {} ({})\n{}about       {}\n",
         plural(answer.asked.rank as u64, "component"),
         plural(answer.asked.dimension as u64, "feature"),
         plural(answer.asked.records, "report"),
         answer.asked.method,
-    ) + &family(answer)
-        + &about(answer);
+        family(answer),
+        what_about(answer.asked.centred)
+    );
     for (index, component) in answer.found.components.iter().enumerate() {
         let errors = answer.trust.confidence.as_ref().map(|found| &*found.loading_errors[index]);
         text += &format!(
@@ -92,10 +94,6 @@ fn variance(answer: &Answer, index: usize, unit: Unit) -> String {
     let error = answer.trust.variance_errors.as_ref().and_then(|errors| errors[index]);
     let error = error.map(|error| format!(" ± {}", unit.of_variance(error))).unwrap_or_default();
     format!("{}{}{error}", if unit.is_share() { "" } else { "variance " }, unit.of_variance(variance))
-}
-
-fn about(answer: &Answer) -> String {
-    format!("about       {}\n", what_about(answer.asked.centred))
 }
 
 /// What components are about, for a task with or without centring.
@@ -132,33 +130,27 @@ fn explained(answer: &Answer, unit: Unit) -> String {
 const DEVIATIONS: f64 = 2.0;
 
 /// How many records say nothing, where that stands out from the noise.
-fn empty(answer: &Answer) -> String {
-    let (Some(share), Some(error)) = (answer.found.empty_share, answer.trust.empty_share_error) else {
-        return String::new();
-    };
-    if share <= DEVIATIONS * error {
-        return String::new();
-    }
+fn empty(answer: &Answer) -> Option<String> {
+    let known = answer.found.empty_share.zip(answer.trust.empty_share_error);
+    let (share, error) = known.filter(|(share, error)| *share > DEVIATIONS * error)?;
     let [share, error] = [share, error].map(percent);
-    format!("empty       {share} ± {error} of the records have only zeros and missing values\n")
+    Some(format!("empty       {share} ± {error} of the records have only zeros and missing values\n"))
 }
 
 /// The noise of one entry. About the directions of public records there is none in the entries.
-fn noise(answer: &Answer, unit: Unit) -> String {
-    if answer.trust.noise_deviation == 0.0 {
-        return String::new();
-    }
+fn noise(answer: &Answer, unit: Unit) -> Option<String> {
+    let deviation = Some(answer.trust.noise_deviation).filter(|deviation| *deviation != 0.0)?;
     let of = if unit.is_share() { " of the total variance" } else { "" };
-    format!(
+    Some(format!(
         "noise       ± {}{of} in each off-diagonal entry of the estimate (one standard deviation)\n",
-        unit.of_variance(answer.trust.noise_deviation)
-    )
+        unit.of_variance(deviation)
+    ))
 }
 
 /// What the components capture in reports that they were not found from, and what other methods do.
-fn held_out(answer: &Answer, unit: Unit) -> String {
-    let Some(held_out) = &answer.trust.held_out else { return String::new() };
-    let Some(chosen) = held_out.chosen() else { return String::new() };
+fn held_out(answer: &Answer, unit: Unit) -> Option<String> {
+    let held_out = answer.trust.held_out.as_ref()?;
+    let chosen = held_out.chosen()?;
     let (captured, folds) = (&chosen.captured, held_out.folds);
     // Folds have about as many reports each.
     let share = 100.0 * (1.0 - 1.0 / folds as f64);
@@ -192,18 +184,13 @@ fn held_out(answer: &Answer, unit: Unit) -> String {
         );
     }
     if held_out.answers.len() > 2 {
-        text += &format!(
-            "chosen      {} of {} answers{}\n",
-            called(&chosen.fit),
-            held_out.answers.len(),
-            if chosen.difference.is_none() {
-                ": no other captures more by a standard error"
-            } else {
-                " by these figures, so its own are a little too high"
-            }
-        );
+        let why = match chosen.difference {
+            None => ": no other captures more by a standard error",
+            Some(_) => " by these figures, so its own are a little too high",
+        };
+        text += &format!("chosen      {} of {} answers{why}\n", called(&chosen.fit), held_out.answers.len());
     }
-    text
+    Some(text)
 }
 
 fn called(fit: &Fit) -> String {
@@ -215,8 +202,8 @@ fn called(fit: &Fit) -> String {
 }
 
 /// The features of a thresholded estimate.
-fn thresholded(answer: &Answer) -> String {
-    let Some(found) = &answer.found.soft_threshold else { return String::new() };
+fn thresholded(answer: &Answer) -> Option<String> {
+    let found = answer.found.soft_threshold.as_ref()?;
     let order = descending(&answer.found.leverages).into_iter().take(found.rows.len());
     let named = order.map(|row| format!("{} {:.2}", answer.asked.feature_names[row], answer.found.leverages[row]));
     let what = if found.rows.len() < answer.asked.dimension {
@@ -224,41 +211,35 @@ fn thresholded(answer: &Answer) -> String {
     } else {
         format!("shrunk      entries of the estimate; all {} features take part,", answer.asked.dimension)
     };
-    format!(
+    Some(format!(
         "{what} with penalty {:.3e} {SQUARES} (chosen on reports held out), soft-thresholding\n\
          leverages   {}\n",
         found.penalty,
         first(named, SHOWN_SUPPORT)
-    )
+    ))
 }
 
-fn warning(answer: &Answer) -> String {
-    let buried = answer.buried();
-    if buried == 0 {
-        return String::new();
-    }
-    format!(
+fn warning(answer: &Answer) -> Option<String> {
+    let buried = Some(answer.buried()).filter(|buried| *buried > 0)?;
+    Some(format!(
         "warning     {buried} of them cannot be distinguished from noise: collect more reports, or ask for fewer \
          components\n"
-    )
+    ))
 }
 
 /// That the first component may be the mean, where it has the marks of one.
-fn notice(answer: &Answer) -> String {
-    let marks = answer.marks_of_mean();
-    if marks.is_empty() {
-        return String::new();
-    }
-    format!(
+fn notice(answer: &Answer) -> Option<String> {
+    let marks = Some(answer.marks_of_mean()).filter(|marks| !marks.is_empty())?;
+    Some(format!(
         "notice      the first component {}: it may be the mean, of which these reports carry no estimate. A task with \
          centring (`task new --centre`) estimates it, and components about it; an id is no feature\n",
         marks.join(" and ")
-    )
+    ))
 }
 
-fn mean(answer: &Answer) -> String {
-    let Some(mean) = &answer.found.mean else { return String::new() };
-    format!(
+fn mean(answer: &Answer) -> Option<String> {
+    let mean = answer.found.mean.as_ref()?;
+    Some(format!(
         "mean        {}  (in units of the encoded features, each ± {:.2e}, one standard deviation of its noise; \
          estimating it makes the noise of the covariance {:.2} times as large){}\n",
         largest_loadings(mean.estimate.values(), None, &answer.asked.feature_names),
@@ -267,7 +248,7 @@ fn mean(answer: &Answer) -> String {
         mean.share
             .map(|share| format!("; {:.0} % of the second moments about zero are the mean's", 100.0 * share))
             .unwrap_or_default()
-    )
+    ))
 }
 
 fn sparse(answer: &Answer, sparse: &SparseAnswer, unit: Unit) -> String {
@@ -361,25 +342,23 @@ fn path(points: &[PathPoint], unit: Unit) -> String {
 }
 
 /// The predicted error, which is that of plain components.
-fn predicted(answer: &Answer) -> String {
-    match (&answer.trust.predicted, answer.found.penalty()) {
-        (Some(Prediction { sin_theta_squared, uninformed, .. }), None) => {
-            format!("predicted   {}\n", on_scale(*sin_theta_squared, *uninformed))
+fn predicted(answer: &Answer) -> Option<String> {
+    let is_sparse = answer.found.penalty().is_some();
+    let text = match &answer.trust.predicted {
+        Some(Prediction { sin_theta_squared, uninformed, .. }) => {
+            let rest = ", of plain components from these reports: no error is predicted of sparse ones, and \
+                        --bootstrap gives an interval";
+            on_scale(*sin_theta_squared, *uninformed) + if is_sparse { rest } else { "" }
         }
-        (Some(Prediction { sin_theta_squared, uninformed, .. }), Some(_)) => format!(
-            "predicted   {}, of plain components from these reports: no error is predicted of sparse ones, and \
-             --bootstrap gives an interval\n",
-            on_scale(*sin_theta_squared, *uninformed)
-        ),
-        (None, Some(_)) if answer.trust.confidence.is_none() => {
-            "predicted   none: errors are predicted of plain components only; --bootstrap gives an interval\n"
-                .to_owned()
+        None if is_sparse && answer.trust.confidence.is_none() => {
+            "none: errors are predicted of plain components only; --bootstrap gives an interval".to_owned()
         }
-        (None, _) => String::new(),
-    }
+        None => return None,
+    };
+    Some(format!("predicted   {text}\n"))
 }
 
-/// What is missing, and what that means.
+/// A part that is missing, and what that means.
 fn unfinished(answer: &Answer, &Unfinished { part, done, of }: &Unfinished) -> String {
     let (done, of) = (grouped(done), of.map(grouped).unwrap_or_default());
     let what = match part {
@@ -399,7 +378,7 @@ fn unfinished(answer: &Answer, &Unfinished { part, done, of }: &Unfinished) -> S
         Part::Reference => format!("{done} records of the reference: there is no comparison with it"),
         Part::Other => format!("{done} of {of} pairs of collections from one population: the p-value is of those"),
     };
-    format!("time was up after {what}")
+    format!("unfinished  time was up after {what}\n")
 }
 
 fn confidence(answer: &Answer, confidence: &Confidence) -> String {
@@ -420,16 +399,13 @@ fn confidence(answer: &Answer, confidence: &Confidence) -> String {
 }
 
 /// What the errors of variances, prediction and interval assume.
-fn assumption(answer: &Answer) -> String {
+fn assumption(answer: &Answer) -> Option<String> {
     let has_errors = answer.trust.variance_errors.iter().flatten().any(Option::is_some);
     let predicted = answer.trust.predicted.is_some();
     let parts = [("variances", has_errors), ("prediction", predicted), ("interval", answer.trust.confidence.is_some())];
     let parts: Vec<&str> = parts.iter().filter(|(_, is_there)| *is_there).map(|(name, _)| *name).collect();
-    let of_what = match parts.split_last() {
-        None => return String::new(),
-        Some((only, [])) => (*only).to_owned(),
-        Some((last, others)) => format!("{} and {last}", others.join(", ")),
-    };
+    let (last, others) = parts.split_last()?;
+    let others = if others.is_empty() { String::new() } else { format!("{} and ", others.join(", ")) };
     let sparse = if answer.found.penalty().is_some() {
         ", and its components are as sparse as these, as dense as plain ones, or between"
     } else {
@@ -437,10 +413,10 @@ fn assumption(answer: &Answer) -> String {
     };
     let choice =
         if answer.asked.family.is_some() { ", and the choice of epsilon does not depend on the record" } else { "" };
-    format!(
-        "assumption  of {of_what}: the population is isotropic except for a few components that stand well \
+    Some(format!(
+        "assumption  of {others}{last}: the population is isotropic except for a few components that stand well \
          out{sparse}{choice}\n"
-    )
+    ))
 }
 
 /// The comparison with PCA of bounded records, the quantity that reports are about.
