@@ -8,11 +8,11 @@ use clap::Args;
 use ldp_pca::task::Task;
 use serde::Serialize;
 
-use super::error::{CliError, InFile as _, Result};
-use super::files::{self, is_standard};
+use super::error::{InFile as _, Result};
+use super::files;
 use super::output::{Format, note, plural};
 use super::records::{self, Counts, Reading};
-use super::writing::{Kind, NpyRows, Output, Target};
+use super::writing::{NpyRows, Output, Target};
 
 /// Show the features of records, as reports have them before they are randomized.
 ///
@@ -31,7 +31,7 @@ pub(super) struct Encode {
     /// Where to write the features: .csv with their names, or .npy
     ///
     /// There is a row for each record
-    #[arg(short, long, value_parser = Target::parser(Kind::TEXT))]
+    #[arg(short, long, value_parser = Target::in_formats(&["csv", "npy"], "features can be written as .csv or .npy"))]
     output: Target,
     /// Bound every record, as the task says: to norm 1, or to at most its radius
     #[arg(long)]
@@ -55,7 +55,7 @@ struct EncodeResult {
 impl Encode {
     pub(super) fn run(self) -> Result<()> {
         let started = Instant::now();
-        let is_npy = self.is_npy()?;
+        let is_npy = self.output.extension().is_some_and(|extension| extension == "npy");
         let task = files::task(&self.task)?;
         let counts = if is_npy {
             let mut rows = NpyRows::create(&self.output, task.dimension())?;
@@ -87,16 +87,6 @@ impl Encode {
             }
             text + &format!("wrote {}\n", result.output)
         })
-    }
-
-    /// Whether the matrix is NPY, by its extension.
-    fn is_npy(&self) -> Result<bool> {
-        match self.output.extension().and_then(|extension| extension.to_str()) {
-            _ if is_standard(&self.output) => Ok(false),
-            Some("npy") => Ok(true),
-            Some("csv") => Ok(false),
-            _ => Err(CliError::Usage(format!("{}: features can be written as .csv or .npy", self.output))),
-        }
     }
 
     fn write_csv(&self, task: &Task) -> Result<Counts> {

@@ -13,7 +13,7 @@ use super::files;
 use super::output::{Format, grouped, three_digits, wrote};
 use super::parameters::radius;
 use super::plot::{self, LengthsFigure};
-use super::writing::{self, Kind, Target};
+use super::writing::{self, Target};
 
 /// Show how long records are, and what a clipping radius costs
 ///
@@ -30,7 +30,7 @@ pub(super) struct NormsCommand {
     #[arg(long, value_parser = radius, allow_hyphen_values = true)]
     radius: Option<Radius>,
     /// Where to draw the share of the records that is at most so long (.svg)
-    #[arg(long, value_name = "FILE", value_parser = Target::parser(Kind::TEXT))]
+    #[arg(long, value_name = "FILE", value_parser = plot::target())]
     plot: Option<Target>,
     #[command(flatten)]
     format: Format,
@@ -46,7 +46,6 @@ struct NormsResult {
 
 impl NormsCommand {
     pub(super) fn run(self) -> Result<()> {
-        plot::check(self.plot.as_deref())?;
         let (norms, task) = read(&self.aggregate, &self.task)?;
         let lengths = Lengths::new(&norms, task.guarantee(), self.radius).map_err(CliError::usage)?;
         if let Some(path) = &self.plot {

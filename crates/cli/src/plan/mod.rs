@@ -25,7 +25,7 @@ use super::output::{Format, spinner};
 use super::parameters::{self, Eigenvalues, MechanismParameters, PopulationMean};
 use super::plot::{self, ErrorCurve};
 use super::records::Reading;
-use super::writing::{self, Kind, Target};
+use super::writing::{self, Target};
 
 /// Predict how many users it takes, before anybody is asked
 ///
@@ -164,7 +164,7 @@ pub(super) struct Plan {
     #[command(flatten)]
     hostile: HostileArguments,
     /// Where to draw the error against the number of reports (.svg)
-    #[arg(long, value_name = "FILE", value_parser = Target::parser(Kind::TEXT))]
+    #[arg(long, value_name = "FILE", value_parser = plot::target())]
     plot: Option<Target>,
     #[command(flatten)]
     format: Format,
@@ -185,7 +185,6 @@ const REPORTS: u64 = 100_000;
 
 impl Plan {
     pub(super) fn run(self) -> Result<()> {
-        plot::check(self.plot.as_deref())?;
         let mut setting = self.setting()?;
         let about = setting.planner.centring().map(|_| match self.aggregate {
             Some(_) => "about the estimated mean",

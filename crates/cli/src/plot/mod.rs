@@ -12,8 +12,7 @@ mod lengths;
 mod penalties;
 mod scree;
 
-use std::path::Path;
-
+use clap::builder::ValueParser;
 use svg::Document;
 use svg::node::element::{Description, Group, Rectangle, Title};
 
@@ -21,8 +20,7 @@ pub(super) use self::error_curve::{ErrorCurve, error_curve};
 pub(super) use self::lengths::{LengthsFigure, lengths};
 
 use self::canvas::{Anchor, INK, MUTED, printable, text};
-use super::error::{CliError, Result};
-use super::files::is_standard;
+use super::writing::Target;
 
 /// What is drawn.
 pub(super) struct Figure<'a> {
@@ -68,12 +66,9 @@ pub struct Panel {
     pub height: f64,
 }
 
-/// A picture is an SVG.
-pub fn check(path: Option<&Path>) -> Result<()> {
-    match path.filter(|path| !is_standard(path) && path.extension().is_none_or(|extension| extension != "svg")) {
-        Some(path) => Err(CliError::Usage(format!("{}: the plot can be written as .svg", path.display()))),
-        None => Ok(()),
-    }
+/// Reads the argument of a picture, which is an SVG.
+pub fn target() -> ValueParser {
+    Target::in_formats(&["svg"], "the plot can be written as .svg")
 }
 
 /// The whole picture as an SVG document.

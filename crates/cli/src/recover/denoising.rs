@@ -6,17 +6,17 @@ use ldp_pca::internal::recovery::{Denoised, Denoising};
 use ldp_pca::recovery::RecoveryError;
 use serde::Serialize;
 
-use super::loadings::LoadingsFile;
+use super::loadings;
 use super::share::Unit;
 use crate::choice::{Choice, one_of};
 use crate::error::{CliError, Result};
-use crate::writing::{Kind, Target};
+use crate::writing::Target;
 
 /// The arguments of the covariance.
 #[derive(Args)]
 pub(super) struct CovarianceArguments {
     /// Where to write the covariance (d × d), denoised: .csv with feature names, .npy, or .json
-    #[arg(long, value_name = "FILE", value_parser = Target::parser(Kind::TEXT), help_heading = "Covariance")]
+    #[arg(long, value_name = "FILE", value_parser = loadings::target(), help_heading = "Covariance")]
     covariance: Option<Target>,
     /// How its noise is treated
     #[arg(
@@ -58,26 +58,16 @@ pub(crate) struct CovarianceResult {
 }
 
 impl CovarianceArguments {
-    /// The file to write, its name checked before any work is done.
-    pub(super) fn file(&self) -> Result<Option<LoadingsFile>> {
-        self.covariance.as_ref().map(LoadingsFile::new).transpose()
-    }
-
     /// Denoises and writes.
-    pub(super) fn write(
-        self,
-        covariance: &Covariance,
-        names: &[String],
-        file: Option<&LoadingsFile>,
-    ) -> Result<Option<CovarianceResult>> {
-        let (Some(file), Some(output)) = (file, self.covariance) else { return Ok(None) };
+    pub(super) fn write(&self, covariance: &Covariance, names: &[String]) -> Result<Option<CovarianceResult>> {
+        let Some(output) = self.covariance.clone() else { return Ok(None) };
         let denoised = self.denoise.apply(covariance).map_err(|error| match error {
             RecoveryError::NoLaw => CliError::Usage(
                 "eigenvalues about an estimated mean are not shrunk: use --denoise psd or none with centring".into(),
             ),
             other => other.into(),
         })?;
-        file.write(&denoised.matrix, names, "covariance", names)?;
+        loadings::write(&output, &denoised.matrix, names, "covariance", names)?;
         Ok(Some(CovarianceResult { denoised, output }))
     }
 }

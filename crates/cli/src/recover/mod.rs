@@ -25,11 +25,10 @@ use ldp_pca::internal::waves::RefinedFacts;
 use ldp_pca::recovery::{Answer, Part, Question, Rank, Reports, Unfinished, When, answer, principal_components};
 use ldp_pca::task::Task;
 use ldp_pca_simulation::SecondMoment;
-use nalgebra::DMatrix;
 
 use self::collections::Collections;
-use self::denoising::CovarianceArguments;
-use self::loadings::{LoadingsFile, descending};
+use self::denoising::{CovarianceArguments, CovarianceResult};
+use self::loadings::descending;
 use self::other::OtherArguments;
 use self::progress::Progress;
 use self::rank::RankChoice;
@@ -42,7 +41,7 @@ use super::output::{Format, plural};
 use super::plot::{self, Figure};
 use super::records::{self, Reading};
 use super::remedy;
-use super::writing::{self, Kind, Target};
+use super::writing::{self, Target};
 
 pub(super) use self::result::RecoverResult;
 pub(super) use self::share::Unit;
@@ -89,14 +88,14 @@ pub(super) struct Recover {
     /// Where to write the components: .csv, .npy, or .json
     ///
     /// They have d rows and one column each, in .csv with feature names
-    #[arg(short, long, value_parser = Target::parser(Kind::TEXT))]
+    #[arg(short, long, value_parser = loadings::target())]
     output: Option<Target>,
     #[command(flatten)]
     covariance: CovarianceArguments,
     /// Where to draw eigenvalues, loadings and penalties (.svg)
     ///
     /// The eigenvalues with the noise edge, and the penalties that were tried
-    #[arg(long, value_name = "FILE", value_parser = Target::parser(Kind::TEXT))]
+    #[arg(long, value_name = "FILE", value_parser = plot::target())]
     plot: Option<Target>,
     #[command(flatten)]
     format: Format,
@@ -105,9 +104,6 @@ pub(super) struct Recover {
 impl Recover {
     pub(super) fn run(self) -> Result<()> {
         let started = Instant::now();
-        let loadings = self.output.as_ref().map(LoadingsFile::new).transpose()?;
-        let covariance_file = self.covariance.file()?;
-        plot::check(self.plot.as_deref())?;
         let tasks = collections::tasks(&self.task)?;
         self.selection.check(&tasks[0])?;
         if let RankChoice::Given(rank) = self.rank {
@@ -117,8 +113,8 @@ impl Recover {
         let firsts = self.aggregate.len() + usize::from(sample.is_some());
         let second = self.refined.given().map(|paths| SecondSums::of(paths, &tasks, firsts, self.rank)).transpose()?;
         if let (Some(second), Some(sample)) = (&second, sample) {
-            let found = second.of_sample(sample, &tasks[0], &self.reading)?;
-            return self.refined(found, loadings.as_ref(), started);
+            let (answer, refined) = second.of_sample(sample, &tasks[0], &self.reading)?;
+            return self.finish(answer, Some(refined), None, started);
         }
         let collections = Collections::read(tasks, &self.task, &self.aggregate)?;
         let members = collections.members();
@@ -126,32 +122,21 @@ impl Recover {
         let covariance = Covariance::of_folds(reports, |_| true)?;
         let (first, task) = (members[0], members[0].1);
         if let Some(second) = second {
-            let found = second.recover(&covariance, task)?;
-            return self.refined(found, loadings.as_ref(), started);
+            let (answer, refined) = second.recover(&covariance, task)?;
+            return self.finish(answer, Some(refined), None, started);
         }
         let other = self.other.read(&members)?;
         let mut progress = Progress::new(self.sparse.solver, started);
         let mut answer = self.answer(reports, &covariance, &mut progress)?;
         if let Some(path) = &self.reference {
-            match self.reference(path, task, &progress)? {
-                Read::Whole { bounded, ordinary, records } => {
-                    answer.compare(&bounded, records)?;
-                    ordinary.map_or(Ok(()), |ordinary| answer.compare_ordinary(&ordinary, records))?;
-                }
-                Read::Until(done) => {
-                    answer.missing.unfinished.push(Unfinished { part: Part::Reference, done, of: None });
-                }
-            }
+            self.compare(path, task, &mut answer, &progress)?;
         }
         if let Some(other) = other {
             let replicates = self.bootstrap.unwrap_or(other::REPLICATES);
             other.compare(first, &mut answer, replicates, &mut progress)?;
         }
         drop(progress);
-        if let Some(loadings) = &loadings {
-            loadings.write_components(&answer)?;
-        }
-        let denoised = self.covariance.write(&covariance, &answer.asked.feature_names, covariance_file.as_ref())?;
+        let denoised = self.covariance.write(&covariance, &answer.asked.feature_names)?;
         if let Some(path) = &self.plot {
             let spectrum = match &answer.found.spectrum {
                 Some(spectrum) => spectrum.clone(),
@@ -163,29 +148,22 @@ impl Recover {
             };
             writing::write(path, plot::svg(&figure(&answer, &spectrum)).as_bytes())?;
         }
-        let result = RecoverResult {
-            answer,
-            refined: None,
-            covariance: denoised,
-            output: self.output,
-            plot: self.plot,
-            seconds: started.elapsed().as_secs_f64(),
-        };
-        self.format.print(&result, RecoverResult::text)
+        self.finish(answer, None, denoised, started)
     }
 
-    /// The components of two waves.
-    fn refined(
+    /// Writes the components, and prints the answer with what there is besides.
+    fn finish(
         self,
-        (answer, refined): (Answer, RefinedFacts),
-        loadings: Option<&LoadingsFile>,
+        answer: Answer,
+        refined: Option<RefinedFacts>,
+        covariance: Option<CovarianceResult>,
         started: Instant,
     ) -> Result<()> {
-        if let Some(loadings) = loadings {
-            loadings.write_components(&answer)?;
+        if let Some(output) = &self.output {
+            loadings::write_components(output, &answer)?;
         }
-        let (refined, output, seconds) = (Some(refined), self.output, started.elapsed().as_secs_f64());
-        let result = RecoverResult { answer, refined, output, seconds, ..RecoverResult::default() };
+        let seconds = started.elapsed().as_secs_f64();
+        let result = RecoverResult { answer, refined, covariance, seconds, output: self.output, plot: self.plot };
         self.format.print(&result, RecoverResult::text)
     }
 
@@ -211,7 +189,8 @@ impl Recover {
         Ok(ask(&question, reports, covariance, &mut |step| progress.watch(step))?)
     }
 
-    fn reference(&self, path: &Path, task: &Task, progress: &Progress) -> Result<Read> {
+    /// Compares the answer with PCA of the reference: of its records bounded as the task says, and as they are.
+    fn compare(&self, path: &Path, task: &Task, answer: &mut Answer, progress: &Progress) -> Result<()> {
         let mut moment = SecondMoment::of_task(task);
         let mut ordinary = SecondMoment::new(task.dimension(), 1.0);
         let mut late = false;
@@ -225,22 +204,20 @@ impl Recover {
             Ok(())
         });
         if late {
-            return Ok(Read::Until(moment.records()));
+            let done = moment.records();
+            answer.missing.unfinished.push(Unfinished { part: Part::Reference, done, of: None });
+            return Ok(());
         }
         let counts = counts?;
         counts.note_unread();
         let [bounded, ordinary] = [moment, ordinary].map(|moment| moment.reference(task));
+        answer.compare(&bounded, counts.records)?;
         // The squares of features that are not bounded may be no numbers.
-        let is_finite = ordinary.iter().all(|entry| entry.is_finite());
-        Ok(Read::Whole { bounded, ordinary: Some(ordinary).filter(|_| is_finite), records: counts.records })
+        if ordinary.iter().all(|entry| entry.is_finite()) {
+            answer.compare_ordinary(&ordinary, counts.records)?;
+        }
+        Ok(())
     }
-}
-
-/// The reference of the records bounded as the task says and that of the records as they are, or how many of them were
-/// read until time was up.
-enum Read {
-    Whole { bounded: DMatrix<f64>, ordinary: Option<DMatrix<f64>>, records: u64 },
-    Until(u64),
 }
 
 fn figure<'a>(answer: &'a Answer, spectrum: &'a [f64]) -> Figure<'a> {

@@ -4,6 +4,7 @@ mod system;
 
 use core::any::TypeId;
 use core::fmt::{self, Display};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{BufWriter, ErrorKind, IsTerminal as _, Write};
 use std::ops::Deref;
@@ -59,6 +60,17 @@ impl Target {
     /// Reads an argument. All arguments of this type are checked before a command runs.
     pub fn parser(kind: Kind) -> ValueParser {
         PathBufValueParser::new().map(move |path| Self::new(path, kind)).into()
+    }
+
+    /// Reads an argument whose extension is the format of a text or a matrix: one of these, or it is refused for this
+    /// problem.
+    pub(super) fn in_formats(extensions: &'static [&'static str], problem: &'static str) -> ValueParser {
+        let parser = PathBufValueParser::new().try_map(move |path| {
+            let is_one = |own: &OsStr| extensions.iter().any(|extension| own == *extension);
+            let is_known = is_standard(&path) || path.extension().is_some_and(is_one);
+            is_known.then_some(Self::new(path, Kind::TEXT)).ok_or(problem)
+        });
+        parser.into()
     }
 }
 

@@ -21,7 +21,7 @@ use ldp_pca_cli::plot;
 use ldp_pca_cli::records::{self, Counts, Reading};
 use ldp_pca_cli::schema::inferred;
 use ldp_pca_cli::table;
-use ldp_pca_cli::writing::{self, Kind, Target};
+use ldp_pca_cli::writing::{self, Target};
 use ldp_pca_literature::baselines::catalogue::{key, methods, methods_for_sparse};
 use ldp_pca_literature::baselines::comparison::MethodComparison;
 use ldp_pca_literature::baselines::{Sample, SubspaceEstimator};
@@ -72,7 +72,7 @@ pub(super) struct Compare {
     #[command(flatten)]
     setting: Setting,
     /// Where to draw the errors (.svg)
-    #[arg(long, value_name = "FILE", value_parser = Target::parser(Kind::TEXT))]
+    #[arg(long, value_name = "FILE", value_parser = plot::target())]
     plot: Option<Target>,
     /// Use the data sets of research/docs/comparison.md, in this folder
     ///
@@ -120,7 +120,6 @@ struct Setting {
 
 impl Compare {
     pub(super) fn run(self) -> Result<()> {
-        plot::check(self.plot.as_deref())?;
         self.setting.check_methods()?;
         match (&self.standard, &self.records, self.rank) {
             (Some(folder), ..) => {
