@@ -4,18 +4,12 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use ldp_pca::aggregate::{Aggregate, AggregateError};
-use ldp_pca::internal::family::{Collection, check_family};
+use ldp_pca::internal::family::check_family;
 use ldp_pca::task::Task;
 
 use crate::error::{CliError, InFile as _, Result};
 use crate::files;
 use crate::remedy;
-
-/// The tasks, each with its sums.
-pub(super) struct Collections {
-    tasks: Vec<Task>,
-    aggregates: Vec<Aggregate>,
-}
 
 /// Reads tasks, of which there is one at least, and refuses those that are no family.
 pub(super) fn tasks(paths: &[PathBuf]) -> Result<Vec<Task>> {
@@ -29,58 +23,38 @@ pub(super) fn tasks(paths: &[PathBuf]) -> Result<Vec<Task>> {
     Ok(tasks)
 }
 
-impl Collections {
-    /// Reads the aggregates, one for each task in any order.
-    pub(super) fn read(tasks: Vec<Task>, task_paths: &[PathBuf], paths: &[PathBuf]) -> Result<Self> {
-        let mut found: Vec<Option<(&PathBuf, Aggregate)>> = tasks.iter().map(|_| None).collect();
-        for path in paths {
-            let (index, aggregate) = read_one(path, &tasks)?;
-            if let Some((before, _)) = &found[index] {
-                let problem = format!(
-                    "it is of the same task as {}: sum both first with `ldp-pca aggregate`, and give the sum",
-                    before.display()
-                );
-                return Err(CliError::file(path, problem));
-            }
-            found[index] = Some((path, aggregate));
+/// Reads the aggregates, one for each task in any order, and gives them in the order of the tasks.
+pub(super) fn aggregates(tasks: &[Task], task_paths: &[PathBuf], paths: &[PathBuf]) -> Result<Vec<Aggregate>> {
+    let mut found: Vec<Option<(&PathBuf, Aggregate)>> = tasks.iter().map(|_| None).collect();
+    for path in paths {
+        let (index, aggregate) = read_one(path, tasks)?;
+        if let Some((before, _)) = &found[index] {
+            let problem = format!(
+                "it is of the same task as {}: sum both first with `ldp-pca aggregate`, and give the sum",
+                before.display()
+            );
+            return Err(CliError::file(path, problem));
         }
-        let mut aggregates = Vec::with_capacity(tasks.len());
-        for (found, path) in found.into_iter().zip(task_paths) {
-            let Some((_, aggregate)) = found else {
-                return Err(CliError::file(
-                    path,
-                    "no aggregate of this task was given: give it too, or leave the task out",
-                ));
-            };
-            aggregates.push(aggregate);
-        }
-        Ok(Self { tasks, aggregates })
+        found[index] = Some((path, aggregate));
     }
-
-    /// Each task with its sums, in the order of the tasks.
-    pub(super) fn members(&self) -> Vec<Collection<'_>> {
-        self.aggregates.iter().zip(&self.tasks).collect()
-    }
+    let aggregates = found.into_iter().zip(task_paths).map(|(found, path)| match found {
+        Some((_, aggregate)) => Ok(aggregate),
+        None => Err("no aggregate of this task was given: give it too, or leave the task out").in_file(path),
+    });
+    aggregates.collect()
 }
 
 /// The aggregate, and the position of its task.
 fn read_one(path: &Path, tasks: &[Task]) -> Result<(usize, Aggregate)> {
-    let (first, others) = (&tasks[0], &tasks[1..]);
-    if others.is_empty() {
-        return Ok((0, files::aggregate(path, first)?));
-    }
     let mut bytes = vec![];
     files::open(path)?.0.read_to_end(&mut bytes).in_file(path)?;
-    let found = match Aggregate::from_bytes(&bytes, first) {
+    let index = match Aggregate::from_bytes(&bytes, &tasks[0]) {
         Ok(aggregate) => return Ok((0, aggregate)),
-        Err(AggregateError::OtherTask { found, .. }) => found,
-        Err(_) => return Ok((0, files::aggregate_of(path, &bytes[..], first)?)),
-    };
-    match tasks.iter().position(|task| task.digest() == found) {
-        Some(index) => Ok((index, files::aggregate_of(path, &bytes[..], &tasks[index])?)),
-        None => {
-            let problem = format!("the aggregate belongs to task {found}, which was not given: give it with --task");
-            Err(CliError::file(path, problem))
+        Err(AggregateError::OtherTask { found, .. }) if tasks.len() > 1 => {
+            let unknown = || format!("the aggregate belongs to task {found}, which was not given: give it with --task");
+            tasks.iter().position(|task| task.digest() == found).ok_or_else(unknown).in_file(path)?
         }
-    }
+        Err(_) => 0,
+    };
+    Ok((index, files::aggregate_of(path, &bytes[..], &tasks[index])?))
 }

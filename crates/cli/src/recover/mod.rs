@@ -26,7 +26,6 @@ use ldp_pca::recovery::{Answer, Part, Question, Rank, Reports, Unfinished, When,
 use ldp_pca::task::Task;
 use ldp_pca_simulation::SecondMoment;
 
-use self::collections::Collections;
 use self::denoising::{CovarianceArguments, CovarianceResult};
 use self::loadings::descending;
 use self::other::OtherArguments;
@@ -116,8 +115,8 @@ impl Recover {
             let (answer, refined) = second.of_sample(sample, &tasks[0], &self.reading)?;
             return self.finish(answer, Some(refined), None, started);
         }
-        let collections = Collections::read(tasks, &self.task, &self.aggregate)?;
-        let members = collections.members();
+        let aggregates = collections::aggregates(&tasks, &self.task, &self.aggregate)?;
+        let members: Vec<_> = aggregates.iter().zip(&tasks).collect();
         let reports = Reports::family(&members).map_err(|error| CliError::failed(remedy::told(error)))?;
         let covariance = Covariance::of_folds(reports, |_| true)?;
         let (first, task) = (members[0], members[0].1);
