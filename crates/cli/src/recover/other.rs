@@ -1,6 +1,5 @@
 //! Another collection beside that of `recover`: did the population change?
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use chacha20::ChaCha12Rng;
@@ -80,10 +79,7 @@ impl Other {
     ) -> Result<()> {
         let rank = Rank::new(answer.asked.rank)?;
         let mut rng = ChaCha12Rng::seed_from_u64(SEED);
-        let pairs = |state| match progress.watch_pairs(state) {
-            ControlFlow::Continue(()) => ControlFlow::Continue(()),
-            ControlFlow::Break(_) => ControlFlow::Break(()),
-        };
+        let pairs = |state| progress.watch_pairs(state).map_break(|_| ());
         let compared = change(first, (&self.aggregate, &self.task), rank, replicates, &mut rng, pairs);
         let change = compared.map_err(|error| self.refusal(error))?;
         answer.add_other(self.path.display().to_string(), change, replicates);

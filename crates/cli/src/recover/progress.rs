@@ -24,12 +24,9 @@ impl Progress {
 
     pub(super) fn watch(&mut self, step: &Step) -> ControlFlow<Stop> {
         match step {
-            Step::Beginning(part) => {
-                let label = label(*part);
-                self.turn_to(label, || spinner(label));
-            }
+            Step::Beginning(part) => self.turn_to(label(*part)),
             Step::Solving(progress) => {
-                self.turn_to("solving", || spinner("solving"));
+                self.turn_to("solving");
                 show(&self.bar, progress);
             }
             Step::Validating(state) => self.show(Part::Penalty, state.solved, state.total),
@@ -59,9 +56,9 @@ impl Progress {
         self.bar.set_position(done as u64);
     }
 
-    fn turn_to(&mut self, label: &'static str, make: impl FnOnce() -> ProgressBar) {
+    fn turn_to(&mut self, label: &'static str) {
         if self.label != label {
-            (self.label, self.bar) = (label, make());
+            (self.label, self.bar) = (label, spinner(label));
         }
     }
 }

@@ -48,7 +48,7 @@ pub(super) fn tested(test: &RankTest, dimension: usize, unit: Unit) -> String {
     let rank = test.components.iter().filter(|component| component.p_value < test.level).count();
     let next = rank + 1;
     let why = match test.components.get(rank) {
-        Some(first) => format!("component {next} has {}", p_value(first.p_value, true)),
+        Some(first) => format!("component {next} has p {}", p_value(first.p_value)),
         None if next == dimension => format!("component {next} is the last, with no other to compare it with"),
         None => format!("component {next} was not tested"),
     };
@@ -90,7 +90,7 @@ fn cells(number: usize, component: &TestedComponent, unit: Unit) -> Vec<String> 
         number.to_string(),
         unit.of_variance(component.eigenvalue),
         unit.of_variance(component.noise_edge),
-        p_value(component.p_value, false),
+        p_value(component.p_value).trim_start_matches("= ").to_owned(),
     ];
     cells.extend(component.gained.map(|gained| {
         let [value, lower, upper] = [gained.value, gained.interval.lower, gained.interval.upper];
@@ -100,14 +100,9 @@ fn cells(number: usize, component: &TestedComponent, unit: Unit) -> Vec<String> 
     cells
 }
 
-/// A p-value to three places; what is less is only known to be so.
-fn p_value(value: f64, named: bool) -> String {
-    let (sign, value) = if value < 0.001 { ("< ", 0.001) } else { ("", value) };
-    match (named, sign) {
-        (true, "") => format!("p = {value:.3}"),
-        (true, _) => format!("p {sign}{value:.3}"),
-        (false, _) => format!("{sign}{value:.3}"),
-    }
+/// A p-value to three places with its sign; what is less is only known to be so.
+fn p_value(value: f64) -> String {
+    if value < 0.001 { "< 0.001".to_owned() } else { format!("= {value:.3}") }
 }
 
 #[cfg(test)]
@@ -132,7 +127,6 @@ mod tests {
 
     #[test]
     fn p_values_have_three_places() {
-        assert_eq!([p_value(0.0005, true), p_value(0.4125, true)], ["p < 0.001", "p = 0.412"]);
-        assert_eq!([p_value(0.0005, false), p_value(0.05, false)], ["< 0.001", "0.050"]);
+        assert_eq!([0.0005, 0.4125, 0.05].map(p_value), ["< 0.001", "= 0.412", "= 0.050"]);
     }
 }
