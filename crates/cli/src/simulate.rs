@@ -185,7 +185,8 @@ struct MethodFigures {
 }
 
 impl Figures {
-    fn of(values: Vec<f64>) -> Self {
+    fn of(values: impl Iterator<Item = f64>) -> Self {
+        let values: Vec<f64> = values.collect();
         Self { mean: values.iter().sum::<f64>() / values.len() as f64, values }
     }
 }
@@ -204,30 +205,27 @@ impl Simulate {
         }
         let progress = bar("simulating", self.trials.saturating_mul(self.records));
         let methods: Vec<_> = self.method.iter().map(|method| method.named(self.penalty_factor)).collect();
-        let two_waves = match self.waves {
-            2 => Some(self.two_waves(mechanism.as_ref(), &progress)?),
-            _ if self.sample_error.is_some() => {
-                return Err(CliError::Usage("--sample-error goes with --waves 2".into()));
-            }
-            _ => None,
-        };
-        let (waves, first_wave, results) = match two_waves {
-            Some((waves, results)) => {
-                let first = Figures::of(results.iter().map(|result| result.first_wave).collect());
-                let of = |result: &WavesResult| TrialResult {
-                    non_private: result.non_private,
-                    by_mechanism: vec![vec![result.refined]],
+        let (waves, first_wave, results) = match self.waves {
+            2 => {
+                let (waves, results) = self.two_waves(mechanism.as_ref(), &progress)?;
+                let first = Figures::of(results.iter().map(|result| result.first_wave));
+                let of = |WavesResult { non_private, refined, .. }| {
+                    let by_mechanism = vec![vec![refined]];
+                    TrialResult { non_private, by_mechanism }
                 };
-                (Some(waves), Some(first), results.iter().map(of).collect())
+                (Some(waves), Some(first), results.into_iter().map(of).collect())
             }
-            None => (None, None, self.trials(mechanism.as_slice(), &methods, &progress)?),
+            _ if self.sample_error.is_some() => {
+                return Err(CliError::usage("--sample-error goes with --waves 2"));
+            }
+            _ => (None, None, self.trials(mechanism.as_slice(), &methods, &progress)?),
         };
         progress.finish_and_clear();
         let (k, d) = (self.rank.value() as f64, self.dimension as f64);
         // Without randomization there is no noise, and every method has the error of the records themselves.
         let figures = |index: usize| {
             let value = |result: &TrialResult| result.by_mechanism.first().map_or(result.non_private, |by| by[index]);
-            Figures::of(results.iter().map(value).collect())
+            Figures::of(results.iter().map(value))
         };
         let result = SimulateResult {
             sin_theta_squared: figures(0),
@@ -238,7 +236,7 @@ impl Simulate {
             waves,
             first_wave,
             sample: self.sample_error.map(|error| TurnedSample { records: SAMPLE_RECORDS, error }),
-            non_private: Figures::of(results.iter().map(|result| result.non_private).collect()),
+            non_private: Figures::of(results.iter().map(|result| result.non_private)),
             random_subspace: k * (1.0 - k / d),
             report_bytes: mechanism.as_ref().map(|mechanism| framed_bytes(mechanism.payload_bytes())),
             guarantee: mechanism.as_ref().map(LocalRandomizer::guarantee),
@@ -303,7 +301,7 @@ impl Simulate {
                 Some(sample) => trial.run_about_sample(&population, sample, &mut rng, progress),
             }
         });
-        Ok((predicted, results.map_err(CliError::from)?))
+        Ok((predicted, results?))
     }
 
     /// The public sample in the first wave's place.
@@ -351,41 +349,30 @@ impl MethodName {
 impl SimulateResult {
     fn text(&self) -> String {
         let mut text = format!(
-            "||sin Theta||_F^2 (0 is the same subspace, {:.2} a random one) over {} of {}, {} of {} \
-             dimensions\n",
+            "||sin Theta||_F^2 (0 is the same subspace, {:.2} a random one) over {} of {}, {} of {} dimensions\n",
             self.random_subspace,
             plural(self.trials, "trial"),
             plural(self.records, "record"),
             self.rank,
             self.dimension
         );
-        for method in &self.methods {
-            let figures = &method.sin_theta_squared;
-            // One method needs no name.
-            let name = if self.methods.len() == 1 { "private" } else { method.method };
-            text += &format!("  {name:<15}{:.4}   ({})\n", figures.mean, listed(&figures.values));
-        }
-        if let Some(first) = &self.first_wave {
-            let name = if self.sample.is_some() { "the sample" } else { "first wave" };
-            text += &format!("  {name:<15}{:.4}   ({})\n", first.mean, listed(&first.values));
-        }
-        text += &format!("  {:<15}{:.4}\n", "non-private", self.non_private.mean);
-        text += &format!("  {:<15}{:.4}\n", "a random one", self.random_subspace);
         let predicted = if self.sample.is_some() { sample_text } else { waves_text };
-        text += &self.waves.as_ref().map(predicted).unwrap_or_default();
-        if let Some(guarantee) = &self.guarantee {
-            text += &format!("guarantee       {guarantee}\n");
+        let first_wave = if self.sample.is_some() { "the sample" } else { "first wave" };
+        // One method needs no name.
+        let name = |method| if self.methods.len() == 1 { "private" } else { method };
+        let methods = self.methods.iter().map(|method| (name(method.method), &method.sin_theta_squared));
+        for (name, Figures { mean, values }) in methods.chain(self.first_wave.iter().map(|first| (first_wave, first))) {
+            let values = values.iter().map(|value| format!("{value:.4}")).collect::<Vec<_>>().join(", ");
+            text += &format!("  {name:<15}{mean:.4}   ({values})\n");
         }
-        if let Some(claimed) = &self.claimed_delta {
-            text += &format!("                its scale is computed from delta {claimed}, and gives the delta above\n");
-        }
-        if let Some(bytes) = self.report_bytes {
-            text += &format!("report          {} bytes\n", grouped(bytes as u64));
-        }
+        text += &format!("  non-private    {:.4}\n", self.non_private.mean);
+        text += &format!("  a random one   {:.4}\n", self.random_subspace);
+        text.extend(self.waves.as_ref().map(predicted));
+        text.extend(self.guarantee.map(|guarantee| format!("guarantee       {guarantee}\n")));
+        text.extend(self.claimed_delta.map(|claimed| {
+            format!("                its scale is computed from delta {claimed}, and gives the delta above\n")
+        }));
+        text.extend(self.report_bytes.map(|bytes| format!("report          {} bytes\n", grouped(bytes as u64))));
         text + &format!("time            {:.1} s\n", self.seconds)
     }
-}
-
-fn listed(values: &[f64]) -> String {
-    values.iter().map(|value| format!("{value:.4}")).collect::<Vec<_>>().join(", ")
 }
