@@ -10,7 +10,7 @@ use ldp_pca::covariance::Covariance;
 use ldp_pca::internal::lengths::Clipping;
 use ldp_pca::internal::waves::Waves;
 use ldp_pca::mechanism::MechanismFamily;
-use ldp_pca::prediction::{self, Batches, Goal, Planner, Spectrum};
+use ldp_pca::prediction::{Batches, Goal, Planner, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::Rank;
@@ -185,36 +185,34 @@ const REPORTS: u64 = 100_000;
 
 impl Plan {
     pub(super) fn run(self) -> Result<()> {
-        let mut setting = self.setting()?;
-        let about = setting.planner.centring().map(|_| match self.aggregate {
+        let Planned { planner, epsilon, clipping, sample } = self.setting()?;
+        let about = planner.centring().map(|_| match self.aggregate {
             Some(_) => "about the estimated mean",
             None if self.sample.is_some() => "about the mean of the sample",
             None if self.mean.share() > 0.0 => "about the mean, which is orthogonal to the components",
             None => "about the mean, which is taken to be zero",
         });
         let waves = match (self.waves, self.records) {
-            (2, Some(records)) => Some(Waves::new(&setting.planner, setting.epsilon, records)?.best()?),
-            (2, None) => {
-                return Err(CliError::Usage("--waves 2 needs --records, the number of people of both waves".into()));
-            }
+            (2, Some(records)) => Some(Waves::new(&planner, epsilon, records)?.best()?),
+            (2, None) => return Err(CliError::usage("--waves 2 needs --records, the number of people of both waves")),
             _ => None,
         };
-        let clipping = setting.clipping;
-        let mut result = PlanResult {
-            plan: self.plan(&setting)?,
-            notes: setting.planner.notes(),
-            waves,
-            clipping,
-            sample: setting.sample.take(),
-            about,
-            plot: None,
+        let goal = Goal {
+            records: self.records,
+            target: self.target,
+            shuffled: (self.shuffled.zip(self.batch)).map(|(delta, honest_reports)| Batches { honest_reports, delta }),
+            hostile: Some(self.hostile.reports),
         };
-        parameters::warn_of(&result.plan.guarantee);
+        let spinner = spinner("planning");
+        let plan = planner.plan(epsilon, &goal)?;
+        drop(spinner);
+        parameters::warn_of(&plan.guarantee);
         parameters::warn_of_delta(self.shuffled);
-        if let Some(path) = self.plot.clone() {
-            let curve = self.curve(&setting, &result)?;
-            writing::write(&path, plot::error_curve(&curve).as_bytes())?;
-            result.plot = Some(path);
+        let (notes, plot) = (planner.notes(), self.plot.clone());
+        let result = PlanResult { plan, notes, waves, clipping, sample, about, plot };
+        if let Some(path) = &self.plot {
+            let curve = self.curve(&planner, epsilon, &result)?;
+            writing::write(path, plot::error_curve(&curve).as_bytes())?;
         }
         self.format.print(&result, PlanResult::text)
     }
@@ -249,38 +247,22 @@ impl Plan {
         }?
         .with_mean_share(self.mean.share())?;
         let family = self.parameters.family(self.mechanism)?;
-        let clipping = self.clipping()?;
+        let clipping = match (self.radius, &self.norms, &self.norms_task) {
+            (Some(radius), Some(sums), Some(task)) => {
+                Some(norms::read(sums, task)?.0.clipping(radius).map_err(CliError::usage)?)
+            }
+            _ => None,
+        };
         let (spectrum, bounding) = match &clipping {
             Some(clipping) => clipping.of_unit_norm(spectrum)?,
             None => (spectrum, Bounding::UnitNorm),
         };
-        let planner = Planner::new(spectrum, self.rank, family, bounding)?;
-        let planner = planner.with_centring(self.mean.centring.centre);
+        let planner = Planner::new(spectrum, self.rank, family, bounding)?.with_centring(self.mean.centring.centre);
         Ok(Planned { planner, epsilon, clipping, sample: None })
     }
 
-    /// What the given radius costs records of the given lengths.
-    fn clipping(&self) -> Result<Option<Clipping>> {
-        let (Some(radius), Some(sums), Some(task)) = (self.radius, &self.norms, &self.norms_task) else {
-            return Ok(None);
-        };
-        let (norms, _) = norms::read(sums, task)?;
-        norms.clipping(radius).map(Some).map_err(CliError::usage)
-    }
-
-    fn plan(&self, Planned { planner, epsilon, .. }: &Planned) -> Result<prediction::Plan> {
-        let goal = Goal {
-            records: self.records,
-            target: self.target,
-            shuffled: (self.shuffled.zip(self.batch)).map(|(delta, honest_reports)| Batches { honest_reports, delta }),
-            hostile: Some(self.hostile.reports),
-        };
-        let _progress = spinner("planning");
-        Ok(planner.plan(*epsilon, &goal)?)
-    }
-
     /// The error over the relevant numbers of reports: from well below the first threshold to beyond all answers.
-    fn curve(&self, setting: &Planned, result: &PlanResult) -> Result<ErrorCurve> {
+    fn curve(&self, planner: &Planner, epsilon: Epsilon, result: &PlanResult) -> Result<ErrorCurve> {
         const POINTS: i32 = 72;
         let plan = &result.plan;
         let thresholds: Vec<u64> = plan.threshold_records_per_component.iter().flatten().copied().collect();
@@ -289,7 +271,7 @@ impl Plan {
         let last = (named().max().unwrap_or(100_000) as f64 * 4.0).max(100.0 * first);
         let points = (0..=POINTS).map(|step| {
             let records = (first * (last / first).powf(f64::from(step) / f64::from(POINTS))).round();
-            let prediction = setting.planner.predict(setting.epsilon, records as u64)?;
+            let prediction = planner.predict(epsilon, records as u64)?;
             Ok((records, prediction.sin_theta_squared))
         });
         Ok(ErrorCurve {

@@ -45,11 +45,9 @@ impl PlanResult {
     pub(super) fn text(&self) -> String {
         let plan = &self.plan;
         let mut text = format!("{}\n", self.heading());
-        if let Some(about) = self.about {
-            text += &format!("  components of the covariance {about}\n");
-        }
-        text += &self.clipping.as_ref().map(clipping_text).unwrap_or_default();
-        text += &self.sample.as_ref().map(|sample| sample.text(plan.target)).unwrap_or_default();
+        text.extend(self.about.map(|about| format!("  components of the covariance {about}\n")));
+        text.extend(self.clipping.as_ref().map(clipping_text));
+        text.extend(self.sample.as_ref().map(|sample| sample.text(plan.target)));
         for (index, records) in plan.threshold_records_per_component.iter().enumerate() {
             let share = match plan.signals.get(index) {
                 Some(signal) => format!("eigenvalue {signal:.4}"),
@@ -78,20 +76,15 @@ impl PlanResult {
             }
         }
         if let (Some(target), Some(records)) = (plan.target, plan.records_for_target) {
-            let answer = match records {
-                Some(records) => plural(records, "report"),
-                None => "no number of reports reaches it: a component is as large as one that is left out, or too weak"
-                    .to_owned(),
-            };
+            let none = "no number of reports reaches it: a component is as large as one that is left out, or too weak";
+            let answer = records.map_or(none.to_owned(), |records| plural(records, "report"));
             text += &format!("error {target}     {answer}\n");
         }
         if let (Some(records), Some(epsilon)) = (plan.records, plan.epsilon_for_target) {
             let answer = epsilon.map_or("above 16".to_owned(), |epsilon| format!("{epsilon:.4}"));
             text += &format!("               or epsilon {answer} with {}\n", plural(records, "report"));
         }
-        if let Some(shuffled) = &plan.shuffled {
-            text += &shuffled_text(shuffled, plan);
-        }
+        text.extend(plan.shuffled.as_ref().map(|shuffled| shuffled_text(shuffled, plan)));
         if let Some(optimum) = &plan.optimum {
             let percent = |share: f64| (100.0 * share).floor();
             text += &format!(
@@ -139,10 +132,8 @@ fn shuffled_text(shuffled: &ShuffledPlan, plan: &Plan) -> String {
         text += &predicted_text(&format!("  {}", plural(records, "report")), predicted, plan.uninformed);
     }
     if let (Some(target), Some(records)) = (plan.target, shuffled.records_for_target) {
-        let answer = match records {
-            Some(records) => plural(records, "report"),
-            None => "no number of reports reaches it".to_owned(),
-        };
+        let none = "no number of reports reaches it";
+        let answer = records.map_or(none.to_owned(), |records| plural(records, "report"));
         text += &format!("  error {target}   {answer}\n");
     }
     if let (Some(records), Some(epsilon)) = (plan.records, shuffled.epsilon_for_target) {

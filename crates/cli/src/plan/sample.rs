@@ -12,7 +12,6 @@ use ldp_pca::schema::{ColumnKind, Schema};
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
 use ldp_pca::task::Task;
 use ldp_pca_simulation::SecondMoment;
-use nalgebra::DMatrix;
 use serde::Serialize;
 
 use crate::error::{CliError, Result};
@@ -93,7 +92,8 @@ impl Encoded {
             Ok(())
         })?;
         lengths.sort_by(f64::total_cmp);
-        Ok(Self { ordinary: subspace(&components(&moments.covariance(), rank)?)?, task, name, lengths })
+        let found = principal_components(&moments.covariance(), rank).map_err(CliError::failed)?;
+        Ok(Self { ordinary: Subspace::new(&found.vectors)?, task, name, lengths })
     }
 
     /// The task's own bounding first.
@@ -149,7 +149,7 @@ pub(super) fn try_settings(
         for ((moments, bounding), centring) in tried {
             let tried = Task::new(of_schema.task.schema().clone(), bounding, task.mechanism_spec(), task.folds())?;
             let tried = centring.map_or(Ok(tried.clone()), |centring| tried.with_centring(centring))?;
-            let found = components(&moments.clone().reference(&tried), rank)?;
+            let found = principal_components(&moments.clone().reference(&tried), rank).map_err(CliError::failed)?;
             let mean_share = mean_share(moments);
             let spectrum = spectrum(&found, centring.map(|_| mean_share))?;
             let planner = Planner::of_task(spectrum, rank, &tried)?;
@@ -160,7 +160,7 @@ pub(super) fn try_settings(
                 centred: centring.is_some(),
                 mean_share,
                 empty_share,
-                bounding_error: sin_theta_squared(&subspace(&found)?, &of_schema.ordinary).map_err(CliError::failed)?,
+                bounding_error: sin_theta_squared(&Subspace::new(&found.vectors)?, &of_schema.ordinary)?,
                 noise_error: planner.predict(epsilon, reports)?.sin_theta_squared,
                 records_for_target: target.map(|target| planner.records_for(epsilon, target)).transpose()?,
             };
@@ -191,14 +191,6 @@ fn robust(path: &Path, task: &Task, reading: &Reading) -> Result<Option<Task>> {
         return Ok(None);
     }
     Ok(Some(Task::new(Schema::new(columns)?, task.bounding(), task.mechanism_spec(), task.folds())?))
-}
-
-fn components(matrix: &DMatrix<f64>, rank: Rank) -> Result<Components> {
-    principal_components(matrix, rank).map_err(CliError::failed)
-}
-
-fn subspace(components: &Components) -> Result<Subspace> {
-    Subspace::new(&components.vectors).map_err(CliError::failed)
 }
 
 /// The mean's share of the second moments about zero.
@@ -235,9 +227,8 @@ impl SampleResult {
             plural(self.reports, "report"),
             target.map(|target| format!("; people for the error {target} of noise")).unwrap_or_default(),
         );
-        let mut heads = vec![("setting", Align::Left), ("mean", Align::Right), ("noise", Align::Right)];
-        heads.extend([("bounding", Align::Right), ("together", Align::Right)]);
-        heads.extend(target.map(|_| ("people", Align::Right)));
+        let numbers = ["mean", "noise", "bounding", "together"].into_iter().chain(target.map(|_| "people"));
+        let heads = [("setting", Align::Left)].into_iter().chain(numbers.map(|head| (head, Align::Right))).collect();
         let mut table = Table::new(heads);
         for (place, setting) in self.settings.iter().enumerate() {
             let mark = if place == self.best { " *" } else { "" };
