@@ -98,17 +98,13 @@ impl Accounted {
             plural(self.reports, "report"),
             self.delta
         );
-        if let Some(epsilon) = self.pure_epsilon {
-            text += &format!("  {:<13}epsilon {:.6} with delta 0\n", "pure", epsilon);
-        }
+        text.extend(self.pure_epsilon.map(|epsilon| format!("  pure         epsilon {epsilon:.6} with delta 0\n")));
         for MethodEpsilon { method, epsilon } in &self.methods {
             let value = epsilon.map_or("none proved".to_owned(), |epsilon| format!("epsilon {epsilon:.6}"));
             let best = if *method == self.best.method { "  (the least)" } else { "" };
             text += &format!("  {method:<13}{value}{best}\n");
         }
-        if let Some(batch) = &self.anonymised_batch {
-            text += &format!("shuffled     {batch}\n");
-        }
+        text.extend(self.anonymised_batch.iter().map(|batch| format!("shuffled     {batch}\n")));
         text
     }
 }

@@ -75,12 +75,8 @@ impl Inspect {
     }
 
     fn task(&self) -> Result<Task> {
-        let Some(task) = &self.task else {
-            return Err(CliError::Usage(
-                "reports and aggregates can only be read with their task: give it with --task".into(),
-            ));
-        };
-        files::task(task)
+        let problem = "reports and aggregates can only be read with their task: give it with --task";
+        files::task(self.task.as_ref().ok_or_else(|| CliError::usage(problem))?)
     }
 
     fn reports(&self, mut content: impl Read, task: &Task) -> Result<Content> {
@@ -147,12 +143,9 @@ impl Content {
             Self::Task(summary) => summary.text(),
             Self::Reports { reports, report_bytes, first_id, invalid, first_invalid } => {
                 let mut text = format!("reports    {} of {report_bytes} bytes, all checked\n", grouped(*reports));
-                if let Some(id) = first_id {
-                    text += &format!("first id   {id}\n");
-                }
-                if let Some(problem) = first_invalid {
-                    text += &format!("invalid    {}, the first is {problem}\n", grouped(*invalid));
-                }
+                text.extend(first_id.iter().map(|id| format!("first id   {id}\n")));
+                let invalid = grouped(*invalid);
+                text.extend(first_invalid.iter().map(|first| format!("invalid    {invalid}, the first is {first}\n")));
                 text
             }
             Self::Aggregate { task, about, records, fold_records, hostile, .. } => {

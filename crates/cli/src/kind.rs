@@ -42,20 +42,12 @@ impl Kind {
 
     /// That of this content, or of its start. A document is one only where all of it is given.
     pub(super) fn of(content: &[u8]) -> Self {
-        const MAGIC: [(&[u8], Kind); 4] = [
-            (b"LDPR", Kind::Reports),
-            (b"LDPA", Kind::Aggregate),
-            (b"\xff\xfe", Kind::Utf16),
-            (b"\xfe\xff", Kind::Utf16),
-        ];
         let format = FileFormat::of(content);
-        if format != FileFormat::Text {
-            return Self::Format(format);
-        }
-        if let Some((_, kind)) = MAGIC.iter().find(|(magic, _)| content.starts_with(magic)) {
-            return *kind;
-        }
         match content.trim_ascii_start() {
+            _ if format != FileFormat::Text => Self::Format(format),
+            _ if content.starts_with(b"LDPR") => Self::Reports,
+            _ if content.starts_with(b"LDPA") => Self::Aggregate,
+            _ if content.starts_with(b"\xff\xfe") || content.starts_with(b"\xfe\xff") => Self::Utf16,
             [] => Self::Empty,
             // A cell of text may begin so too, but no header goes on like a document.
             [b'{' | b'[', rest @ ..]

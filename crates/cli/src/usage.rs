@@ -63,12 +63,9 @@ pub(super) fn no_number(text: &str) -> String {
     // 10,000 may be ten thousand; 0,001 is a thousandth.
     let is_clear =
         text.rsplit_once(',').is_some_and(|(whole, digits)| digits.len() != 3 || matches!(whole, "0" | "-0"));
-    let remedy = if is_clear && pointed.parse::<f64>().is_ok() {
-        format!(": write {pointed}, with a decimal point")
-    } else {
-        String::new()
-    };
-    format!("'{text}' is not a number{remedy}")
+    let is_number = is_clear && pointed.parse::<f64>().is_ok();
+    let remedy = is_number.then(|| format!(": write {pointed}, with a decimal point"));
+    format!("'{text}' is not a number{}", remedy.unwrap_or_default())
 }
 
 /// That a text is no whole number, and how it is written as one.

@@ -42,14 +42,13 @@ fn panel(curve: &ErrorCurve) -> Panel {
     let up = |error: f64| y.position(error.max(f64::MIN_POSITIVE).log10());
     let mut group =
         heading("Error", "||sin Theta||_F^2 of the recovered subspace: 0 for the true one. Both axes are logarithmic.");
-    for exponent in whole(&y) {
-        let at = y.position(f64::from(exponent));
-        group = level(group, at, &power(exponent));
+    for error in y.decades(1, &[1.0]) {
+        group = level(group, up(error), &power(error));
     }
-    for exponent in whole(&x) {
-        let at = x.position(f64::from(exponent));
+    for records in x.decades(1, &[1.0]) {
+        let at = across(records);
         group = group.add(line(at, TOP, at, BOTTOM, GRID));
-        group = group.add(text(at, BOTTOM + 20.0, &power(exponent), Anchor::Middle, MUTED));
+        group = group.add(text(at, BOTTOM + 20.0, &power(records), Anchor::Middle, MUTED));
     }
     let guess = up(curve.uninformed);
     group = group.add(line(LEFT, guess, RIGHT, guess, PALE));
@@ -87,17 +86,12 @@ fn mark(x: f64, y: f64, name: &str) -> Group {
     Group::new().add(dot(x, y, 5.0, ACCENT).add(Title::new(name))).add(text(at, height, name, anchor, INK))
 }
 
-/// The powers of ten on an axis of logarithms.
-fn whole(scale: &LinearAxis) -> Vec<i32> {
-    let (low, high) = scale.range();
-    (low.ceil() as i32..=high.floor() as i32).collect()
-}
-
-fn power(exponent: i32) -> String {
-    match exponent {
-        0..=9 => grouped(10u64.pow(exponent.unsigned_abs())),
-        -4..0 => format!("{}", 10f64.powi(exponent)),
-        _ => format!("1e{exponent}"),
+/// A power of ten.
+fn power(value: f64) -> String {
+    match value.log10().round() as i32 {
+        0..=9 => grouped(value as u64),
+        -4..0 => value.to_string(),
+        exponent => format!("1e{exponent}"),
     }
 }
 
