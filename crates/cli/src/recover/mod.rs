@@ -31,7 +31,7 @@ use self::loadings::descending;
 use self::other::OtherArguments;
 use self::progress::Progress;
 use self::rank::RankChoice;
-use self::refined::{RefinedArguments, SecondSums};
+use self::refined::RefinedArguments;
 use self::selection::SelectionArguments;
 use self::sparse::SparseArguments;
 use super::error::{CliError, Result};
@@ -108,10 +108,8 @@ impl Recover {
         if let RankChoice::Given(rank) = self.rank {
             rank.check(tasks[0].dimension()).map_err(CliError::usage)?;
         }
-        let sample = self.refined.sample();
-        let firsts = self.aggregate.len() + usize::from(sample.is_some());
-        let second = self.refined.given().map(|paths| SecondSums::of(paths, &tasks, firsts, self.rank)).transpose()?;
-        if let (Some(second), Some(sample)) = (&second, sample) {
+        let second = self.refined.read(&tasks, self.aggregate.len(), self.rank)?;
+        if let (Some(second), Some(sample)) = (&second, &self.refined.sample) {
             let (answer, refined) = second.of_sample(sample, &tasks[0], &self.reading)?;
             return self.finish(answer, Some(refined), None, started);
         }
@@ -178,7 +176,7 @@ impl Recover {
             solver: solver.solver(),
             path: path.map(Into::into),
             baselines: if self.plot.is_some() || self.reference.is_some() { When::Always } else { When::Quick },
-            held_out: method.held_out(),
+            held_out: *method,
             predict: true,
             bootstrap: self.bootstrap,
             hostile: Some(self.hostile.reports),

@@ -61,19 +61,7 @@ pub(super) struct RefinedArguments {
         conflicts_with = "aggregate",
         help_heading = "Second wave"
     )]
-    sample: Option<PathBuf>,
-}
-
-impl RefinedArguments {
-    /// The sums of the second wave, and its task.
-    pub(super) fn given(&self) -> Option<(&Path, &Path)> {
-        self.refined.as_deref().zip(self.refined_task.as_deref())
-    }
-
-    /// The public records in the first wave's place.
-    pub(super) fn sample(&self) -> Option<&Path> {
-        self.sample.as_deref()
-    }
+    pub(super) sample: Option<PathBuf>,
 }
 
 /// The sums of a second wave that refines the first, before they are read.
@@ -83,23 +71,23 @@ pub(super) struct SecondSums<'a> {
     rank: Rank,
 }
 
-impl<'a> SecondSums<'a> {
-    /// Reads the task of the second wave, and refuses one that does not refine the only task of the first.
-    pub(super) fn of(
-        (aggregate, task): (&'a Path, &Path),
-        tasks: &[Task],
-        firsts: usize,
-        rank: RankChoice,
-    ) -> Result<Self> {
+impl RefinedArguments {
+    /// Reads the task of the second wave, where there is one, and refuses one that does not refine the only task of the
+    /// first. This has so many `aggregates`, or the sample in their place.
+    pub(super) fn read(&self, tasks: &[Task], aggregates: usize, rank: RankChoice) -> Result<Option<SecondSums<'_>>> {
+        let (Some(aggregate), Some(path)) = (&self.refined, &self.refined_task) else { return Ok(None) };
+        let firsts = aggregates + usize::from(self.sample.is_some());
         let ([first], 1, RankChoice::Given(rank)) = (tasks, firsts, rank) else {
             let problem = "--refined goes with one task, and one aggregate or --sample, and a --rank that is a number";
             return Err(CliError::usage(problem));
         };
-        let second = files::task(task)?;
-        refinement_of(first, rank, &second).in_file(task)?;
-        Ok(Self { aggregate, task: second, rank })
+        let task = files::task(path)?;
+        refinement_of(first, rank, &task).in_file(path)?;
+        Ok(Some(SecondSums { aggregate, task, rank }))
     }
+}
 
+impl SecondSums<'_> {
     /// The components of both waves.
     pub(super) fn recover(&self, covariance: &Covariance, first: &Task) -> Result<(Answer, RefinedFacts)> {
         self.answer(|second| refined_answer((covariance, first), second, self.rank))

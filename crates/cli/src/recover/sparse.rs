@@ -1,37 +1,31 @@
 //! The arguments of the method: chosen, plain or sparse.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use ldp_pca::recovery::{HeldOutUse, PenaltyChoice};
 
+use crate::choice::{Choice, one_of};
 use crate::parameters;
 use crate::solver::SolverArguments;
 use crate::usage::no_number;
 
-/// The method of components that are not asked to be sparse.
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-pub(super) enum MethodChoice {
-    /// The one that captures most in reports held out, where the task has folds
-    #[default]
-    Auto,
-    /// Plain principal components
-    Pca,
-}
-
-impl MethodChoice {
-    pub(super) fn held_out(self) -> HeldOutUse {
-        match self {
-            Self::Auto => HeldOutUse::Choose,
-            Self::Pca => HeldOutUse::Measure,
-        }
-    }
-}
+/// The methods of components that are not asked to be sparse, by what reports held out are used for.
+const METHODS: [Choice<HeldOutUse>; 2] = [
+    ("auto", "The one that captures most in reports held out, where the task has folds", HeldOutUse::Choose),
+    ("pca", "Plain principal components", HeldOutUse::Measure),
+];
 
 #[derive(Args)]
 pub(super) struct SparseArguments {
     /// The method: auto compares plain components with sparse ones on reports held out, where the task has folds, and
     /// takes another than plain ones only if it captures more
-    #[arg(long, value_enum, default_value_t, conflicts_with = "sparse", help_heading = "Method")]
-    pub(super) method: MethodChoice,
+    #[arg(
+        long,
+        value_parser = one_of(&METHODS),
+        default_value = "auto",
+        conflicts_with = "sparse",
+        help_heading = "Method"
+    )]
+    pub(super) method: HeldOutUse,
     /// Recover sparse components, by the Fantope program
     #[arg(long)]
     pub(super) sparse: bool,
