@@ -37,8 +37,7 @@ pub(super) fn hostile_text(pull: &HostilePull, unit: Option<Unit>) -> String {
     };
     format!(
         "hostile     from where an honest report's mean puts it, one report of {} moves an eigenvalue of the \
-            covariance \
-         estimate by at most {one}{many}{}\n",
+         covariance estimate by at most {one}{many}{}\n",
         grouped(pull.records),
         unit.map(|unit| format!(" ({})", unit.of_what())).unwrap_or_default()
     )
@@ -49,8 +48,7 @@ pub(super) fn per_report(pull: Pull, matrix: &str) -> String {
     let checked = pull.check.condition().map(|condition| format!(", one {condition} by {}/n", at_most(pull.checked)));
     format!(
         "from where an honest report's mean puts it, one hostile report of n moves an eigenvalue of {matrix} by at \
-            most \
-         {}/n{}\n",
+         most {}/n{}\n",
         at_most(pull.unchecked),
         checked.unwrap_or_default()
     )

@@ -101,18 +101,14 @@ impl Solve {
 
 impl SolveResult {
     fn text(&self) -> String {
+        let Self { objective, dual_bound, relative_gap, iterations, seconds, dimension, working_set, .. } = self;
         format!(
-            "{} after {} iterations on {} rows in {:.2} s\nobjective   {:.9}\ncertified   at most {:.9} is possible, \
-                relative gap {:.1e}\nsupport     {} of {} rows: {}\n{}",
+            "{} after {iterations} iterations on {working_set} rows in {seconds:.2} s\n\
+             objective   {objective:.9}\n\
+             certified   at most {dual_bound:.9} is possible, relative gap {relative_gap:.1e}\n\
+             support     {} of {dimension} rows: {}\n{}",
             self.status.name(),
-            self.iterations,
-            self.working_set,
-            self.seconds,
-            self.objective,
-            self.dual_bound,
-            self.relative_gap,
             self.support.len(),
-            self.dimension,
             first(&self.support, 30),
             wrote(self.output.as_ref())
         )

@@ -13,10 +13,8 @@ pub(super) fn print(verbose: bool) -> Result<()> {
     let mut out = stdout();
     writeln!(out, "ldp-pca {}", env!("CARGO_PKG_VERSION"))?;
     if verbose {
-        writeln!(out, "commit    {COMMIT}")?;
-        writeln!(out, "features  {FEATURES}")?;
-        writeln!(out, "target    {}", env!("LDP_PCA_TARGET"))?;
-        writeln!(out, "profile   {}", env!("LDP_PCA_PROFILE"))?;
+        let (target, profile) = (env!("LDP_PCA_TARGET"), env!("LDP_PCA_PROFILE"));
+        writeln!(out, "commit    {COMMIT}\nfeatures  {FEATURES}\ntarget    {target}\nprofile   {profile}")?;
     }
     Ok(())
 }

@@ -76,8 +76,7 @@ impl CovarianceResult {
     pub(super) fn text(&self, unit: Unit) -> Option<String> {
         let (eigenvalues, bulk) = self.denoised.eigenvalues.as_ref().zip(self.denoised.bulk)?;
         Some(format!(
-            "covariance  {} of its eigenvalues stand out from the noise, the others were set to their mean, \
-            {} {}\n",
+            "covariance  {} of its eigenvalues stand out from the noise, the others were set to their mean, {} {}\n",
             eigenvalues.len(),
             unit.of_variance(bulk),
             unit.of_what()
