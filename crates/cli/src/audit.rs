@@ -160,23 +160,21 @@ impl AuditResult {
         }
         for event in events {
             let name = format!("{}{}", event.pair, if event.reversed { ", reversed" } else { "" });
+            let [count, trials] = [event.count, event.trials].map(grouped);
+            let [other, of_other] = [event.count_other, event.trials_other].map(grouped);
             text += &format!(
-                "  {name:34} {} of {} against {} of {}: epsilon >= {:.4}\n",
-                grouped(event.count),
-                grouped(event.trials),
-                grouped(event.count_other),
-                grouped(event.trials_other),
+                "  {name:34} {count} of {trials} against {other} of {of_other}: epsilon >= {:.4}\n",
                 event.epsilon_lower_bound
             );
         }
         for malformed in malformed {
+            let [length, bytes, refused] =
+                [malformed.of_another_length, malformed.of_right_length, malformed.refused].map(grouped);
             text += &format!(
-                "malformed       {}, record {}: {} payloads of another length, {} that cannot be, {} refusals\n",
+                "malformed       {}, record {}: {length} payloads of another length, {bytes} that cannot be, {refused} \
+                 refusals\n",
                 malformed.pair,
-                malformed.record + 1,
-                grouped(malformed.of_another_length),
-                grouped(malformed.of_right_length),
-                grouped(malformed.refused)
+                malformed.record + 1
             );
         }
         text + &format!(

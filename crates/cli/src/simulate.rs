@@ -84,13 +84,7 @@ pub(super) struct Simulate {
     /// The number of waves of different people, 1 or 2
     ///
     /// With 2, the second refines what the first found (double-cap; reports are drawn from their law)
-    #[arg(
-        long,
-        value_name = "WAVES",
-        value_parser = clap::value_parser!(u8).range(1..=2),
-        default_value_t = 1,
-        help_heading = "Two waves"
-    )]
+    #[arg(long, value_parser = clap::value_parser!(u8).range(1..=2), default_value_t = 1, help_heading = "Two waves")]
     waves: u8,
     /// The second wave is asked about the directions of a public sample, which are off by this ||sin Theta||_F^2, and
     /// there is no first wave [with --waves 2]; the sample has a million records

@@ -153,13 +153,7 @@ pub(super) struct Plan {
     /// The number of waves of different people, 1 or 2
     ///
     /// With 2, whether a second wave that refines the first pays [with --records: all people]
-    #[arg(
-        long,
-        value_name = "WAVES",
-        value_parser = clap::value_parser!(u8).range(1..=2),
-        default_value_t = 1,
-        help_heading = "Two waves"
-    )]
+    #[arg(long, value_parser = clap::value_parser!(u8).range(1..=2), default_value_t = 1, help_heading = "Two waves")]
     waves: u8,
     #[command(flatten)]
     hostile: HostileArguments,

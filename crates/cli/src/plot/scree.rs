@@ -26,7 +26,10 @@ pub(super) fn panel(figure: &Figure<'_>) -> Panel {
     );
     group = vertical_axis(group, &y);
     let edge = y.position(figure.noise_edge);
-    let name = format!("noise edge {}", label_of_edge(figure.noise_edge));
+    let name = match figure.noise_edge {
+        small if small.abs() < 1e-3 => format!("noise edge {small:.2e}"),
+        edge => format!("noise edge {edge:.4}"),
+    };
     group = group
         .add(line(LEFT, y.position(0.0), RIGHT, y.position(0.0), PALE))
         .add(dashed(LEFT, edge, RIGHT, edge, WARNING))
@@ -47,8 +50,4 @@ pub(super) fn panel(figure: &Figure<'_>) -> Panel {
     }
     group = group.add(text((LEFT + RIGHT) / 2.0, BOTTOM + 40.0, "Position", Anchor::Middle, INK));
     Panel { content: group, height: BOTTOM + 44.0 }
-}
-
-fn label_of_edge(value: f64) -> String {
-    if value.abs() >= 1e-3 { format!("{value:.4}") } else { format!("{value:.2e}") }
 }
