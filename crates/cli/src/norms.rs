@@ -12,7 +12,7 @@ use super::error::{CliError, Result};
 use super::files;
 use super::output::{Format, grouped, three_digits, wrote};
 use super::parameters::radius;
-use super::plot::{self, LengthsFigure};
+use super::plot;
 use super::writing::{self, Target};
 
 /// Show how long records are, and what a clipping radius costs
@@ -49,8 +49,7 @@ impl NormsCommand {
         let (norms, task) = read(&self.aggregate, &self.task)?;
         let lengths = Lengths::new(&norms, task.guarantee(), self.radius).map_err(CliError::usage)?;
         if let Some(path) = &self.plot {
-            let figure = LengthsFigure { lengths: &lengths, points: norms.distribution() };
-            writing::write(path, plot::lengths(&figure).as_bytes())?;
+            writing::write(path, plot::lengths(&lengths, &norms.distribution()).as_bytes())?;
         }
         let result = NormsResult { lengths, plot: self.plot };
         self.format.print(&result, |result| format!("{}{}", text(&result.lengths), wrote(result.plot.as_ref())))

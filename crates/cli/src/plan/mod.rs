@@ -10,7 +10,7 @@ use ldp_pca::covariance::Covariance;
 use ldp_pca::internal::lengths::Clipping;
 use ldp_pca::internal::waves::Waves;
 use ldp_pca::mechanism::MechanismFamily;
-use ldp_pca::prediction::{Batches, Goal, Planner, Spectrum};
+use ldp_pca::prediction::{self, Batches, Goal, Planner, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::Rank;
@@ -23,7 +23,7 @@ use super::hostile::HostileArguments;
 use super::norms;
 use super::output::{Format, spinner};
 use super::parameters::{self, Eigenvalues, MechanismParameters, PopulationMean};
-use super::plot::{self, ErrorCurve};
+use super::plot;
 use super::records::Reading;
 use super::writing::{self, Target};
 
@@ -205,8 +205,8 @@ impl Plan {
         let (notes, plot) = (planner.notes(), self.plot.clone());
         let result = PlanResult { plan, notes, waves, clipping, sample, about, plot };
         if let Some(path) = &self.plot {
-            let curve = self.curve(&planner, epsilon, &result)?;
-            writing::write(path, plot::error_curve(&curve).as_bytes())?;
+            let points = curve(&planner, &result.plan)?;
+            writing::write(path, plot::error_curve(&result.heading(), &result.plan, &points).as_bytes())?;
         }
         self.format.print(&result, PlanResult::text)
     }
@@ -254,27 +254,19 @@ impl Plan {
         let planner = Planner::new(spectrum, self.rank, family, bounding)?.with_centring(self.mean.centring.centre);
         Ok(Planned { planner, epsilon, clipping, sample: None })
     }
+}
 
-    /// The error over the relevant numbers of reports: from well below the first threshold to beyond all answers.
-    fn curve(&self, planner: &Planner, epsilon: Epsilon, result: &PlanResult) -> Result<ErrorCurve> {
-        const POINTS: i32 = 72;
-        let plan = &result.plan;
-        let thresholds: Vec<u64> = plan.threshold_records_per_component.iter().flatten().copied().collect();
-        let named = || thresholds.iter().copied().chain(self.records).chain(plan.records_for_target.flatten());
-        let first = (named().min().unwrap_or(1000) as f64 / 4.0).max(1.0);
-        let last = (named().max().unwrap_or(100_000) as f64 * 4.0).max(100.0 * first);
-        let points = (0..=POINTS).map(|step| {
-            let records = (first * (last / first).powf(f64::from(step) / f64::from(POINTS))).round();
-            let prediction = planner.predict(epsilon, records as u64)?;
-            Ok((records, prediction.sin_theta_squared))
-        });
-        Ok(ErrorCurve {
-            subtitle: result.heading(),
-            points: points.collect::<Result<_>>()?,
-            thresholds,
-            uninformed: plan.uninformed,
-            target: self.target.map(|target| (target, plan.records_for_target.flatten())),
-            records: self.records.zip(plan.predicted.as_ref().map(|predicted| predicted.sin_theta_squared)),
-        })
-    }
+/// Numbers of reports with their errors: from well below the first threshold to beyond all answers.
+fn curve(planner: &Planner, plan: &prediction::Plan) -> Result<Vec<(f64, f64)>> {
+    const POINTS: i32 = 72;
+    let thresholds = plan.threshold_records_per_component.iter().flatten().copied();
+    let named = thresholds.chain(plan.records).chain(plan.records_for_target.flatten());
+    let first = (named.clone().min().unwrap_or(1000) as f64 / 4.0).max(1.0);
+    let last = (named.max().unwrap_or(100_000) as f64 * 4.0).max(100.0 * first);
+    let points = (0..=POINTS).map(|step| {
+        let records = (first * (last / first).powf(f64::from(step) / f64::from(POINTS))).round();
+        let prediction = planner.predict(plan.epsilon, records as u64)?;
+        Ok((records, prediction.sin_theta_squared))
+    });
+    points.collect()
 }

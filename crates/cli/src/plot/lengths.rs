@@ -11,19 +11,14 @@ use crate::output::{plural, three_digits};
 const TOP: f64 = 60.0;
 const BOTTOM: f64 = 400.0;
 
-/// What is drawn: the answer, and lengths, ascending, with the share of the records that are at most so long.
-pub(crate) struct LengthsFigure<'a> {
-    pub(crate) lengths: &'a Lengths,
-    pub(crate) points: Vec<(f64, f64)>,
+/// The answer as an SVG document. The points are lengths, ascending, with the share of the records that are at most so
+/// long.
+pub(crate) fn lengths(lengths: &Lengths, points: &[(f64, f64)]) -> String {
+    let subtitle = format!("{}, each {}", plural(lengths.records, "report"), lengths.guarantee);
+    page("Lengths of records", &subtitle, &description(lengths), vec![panel(lengths, points)])
 }
 
-/// The distribution as an SVG document.
-pub(crate) fn lengths(figure: &LengthsFigure<'_>) -> String {
-    let subtitle = format!("{}, each {}", plural(figure.lengths.records, "report"), figure.lengths.guarantee);
-    page("Lengths of records", &subtitle, &description(figure.lengths), vec![panel(figure)])
-}
-
-fn panel(LengthsFigure { lengths, points }: &LengthsFigure<'_>) -> Panel {
+fn panel(lengths: &Lengths, points: &[(f64, f64)]) -> Panel {
     let places = |quantile: &Quantile| [Some(quantile.lower), quantile.length, quantile.upper];
     let known = lengths.quantiles.iter().flat_map(places).flatten();
     let mut ends: Vec<f64> = known.chain(lengths.radii.iter().map(|clipping| clipping.radius.value())).collect();
@@ -134,8 +129,8 @@ mod tests {
         ] {
             let guarantee = Guarantee::local(Epsilon::new(1.0).unwrap(), None);
             let lengths = Lengths { records: 2000, guarantee, confidence: 0.95, quantiles, radii };
-            let points = (0..=4).map(|step| (10f64.powi(step), 0.25 * f64::from(step))).collect();
-            let document = super::lengths(&LengthsFigure { lengths: &lengths, points });
+            let points: Vec<_> = (0..=4).map(|step| (10f64.powi(step), 0.25 * f64::from(step))).collect();
+            let document = super::lengths(&lengths, &points);
             assert!(!document.contains("NaN") && !document.contains("inf"), "{document}");
             assert!(document.contains("2,000 reports") && document.contains("95 % interval"));
             assert_eq!(document.contains("50 % of the records: 3.00"), lengths.quantiles.len() == 2);

@@ -16,8 +16,8 @@ use clap::builder::ValueParser;
 use svg::Document;
 use svg::node::element::{Description, Group, Rectangle, Title};
 
-pub(super) use self::error_curve::{ErrorCurve, error_curve};
-pub(super) use self::lengths::{LengthsFigure, lengths};
+pub(super) use self::error_curve::error_curve;
+pub(super) use self::lengths::lengths;
 
 use self::canvas::{Anchor, INK, MUTED, printable, text};
 use super::writing::Target;

@@ -30,7 +30,7 @@ pub(super) fn panel(figure: &Figure<'_>) -> Option<Panel> {
     let y = LinearAxis::around(figure.sizes.iter().map(|point| point.1).chain([0.0]), bottom, TOP);
     group = vertical_axis(group, &y);
     group = group.add(text(LEFT, TOP - 6.0, "Features", Anchor::Start, INK).set("font-size", 12));
-    group = curve(group, &axis, &y, figure.sizes.iter().copied(), "features");
+    group = curve(group, &axis, &y, &figure.sizes, "features");
     if scored {
         let top = bottom + BETWEEN;
         bottom = top + HEIGHT;
@@ -43,8 +43,8 @@ pub(super) fn panel(figure: &Figure<'_>) -> Option<Panel> {
             group = group
                 .add(line(x, y.position(score - error), x, y.position(score + error), PALE).set("stroke-width", 2));
         }
-        let scores = figure.scores.iter().map(|&(penalty, score, _)| (penalty, score));
-        group = curve(group, &axis, &y, scores, "score");
+        let scores: Vec<_> = figure.scores.iter().map(|&(penalty, score, _)| (penalty, score)).collect();
+        group = curve(group, &axis, &y, &scores, "score");
     }
     if let Some(chosen) = chosen {
         let x = axis.position(chosen);
@@ -61,18 +61,12 @@ pub(super) fn panel(figure: &Figure<'_>) -> Option<Panel> {
     Some(Panel { content: group, height: bottom + 44.0 })
 }
 
-fn curve(
-    group: Group,
-    axis: &PenaltyAxis,
-    y: &LinearAxis,
-    points: impl Iterator<Item = (f64, f64)> + Clone,
-    what: &str,
-) -> Group {
-    let positions: Vec<_> =
-        points.clone().map(|(penalty, value)| (axis.position(penalty), y.position(value))).collect();
+fn curve(group: Group, axis: &PenaltyAxis, y: &LinearAxis, points: &[(f64, f64)], what: &str) -> Group {
+    let position = |&(penalty, value): &(f64, f64)| (axis.position(penalty), y.position(value));
+    let positions: Vec<_> = points.iter().map(position).collect();
     let group = group.add(polyline(&positions, ACCENT));
     positions.iter().zip(points).fold(group, |group, (&(x, y), (penalty, value))| {
-        let name = format!("penalty {}: {value:.5} {what}", penalty_label(penalty));
+        let name = format!("penalty {}: {value:.5} {what}", penalty_label(*penalty));
         group.add(dot(x, y, 3.5, ACCENT).add(Title::new(name)))
     })
 }
@@ -109,12 +103,8 @@ impl PenaltyAxis {
 
     /// Penalties that were tried, far enough apart for their names.
     fn ticks(&self) -> Vec<f64> {
-        let mut ticks: Vec<f64> = vec![];
-        for &penalty in &self.penalties {
-            if ticks.last().is_none_or(|last| self.position(penalty) - self.position(*last) >= 64.0) {
-                ticks.push(penalty);
-            }
-        }
+        let mut ticks = self.penalties.clone();
+        ticks.dedup_by(|next, last| self.position(*next) - self.position(*last) < 64.0);
         ticks
     }
 }
