@@ -9,7 +9,6 @@ mod patterns;
 mod progress;
 mod rank;
 mod refined;
-mod result;
 mod selection;
 mod share;
 mod sparse;
@@ -25,6 +24,7 @@ use ldp_pca::internal::waves::RefinedFacts;
 use ldp_pca::recovery::{Answer, Part, Question, Rank, Reports, Unfinished, When, answer, principal_components};
 use ldp_pca::task::Task;
 use ldp_pca_simulation::SecondMoment;
+use serde::Serialize;
 
 use self::denoising::{CovarianceArguments, CovarianceResult};
 use self::loadings::descending;
@@ -42,7 +42,6 @@ use super::records::{self, Reading};
 use super::remedy;
 use super::writing::{self, Target};
 
-pub(super) use self::result::RecoverResult;
 pub(super) use self::share::Unit;
 pub(super) use self::text::what_about;
 
@@ -98,6 +97,23 @@ pub(super) struct Recover {
     plot: Option<Target>,
     #[command(flatten)]
     format: Format,
+}
+
+/// An answer, what a second wave adds to it, and what was written of it. docs/recover.md has the meaning of every key.
+#[derive(Default, Serialize)]
+pub(super) struct RecoverResult {
+    #[serde(flatten)]
+    pub(super) answer: Answer,
+    /// With `--refined`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) refined: Option<RefinedFacts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) covariance: Option<CovarianceResult>,
+    pub(super) seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) output: Option<Target>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) plot: Option<Target>,
 }
 
 impl Recover {

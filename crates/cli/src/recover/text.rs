@@ -13,10 +13,9 @@ use super::loadings::{SHOWN, descending, largest_loadings};
 use super::other::changed;
 use super::patterns::patterns;
 use super::rank::tested;
-use super::refined;
-use super::result::RecoverResult;
 use super::selection::selected;
 use super::share::{SQUARES, Unit, percent};
+use super::{RecoverResult, refined};
 use crate::hostile::hostile_text;
 use crate::output::{first, grouped, on_scale, plural, wrote};
 
