@@ -8,11 +8,11 @@ use clap::Args;
 use ldp_pca::task::Task;
 use serde::Serialize;
 
-use super::error::{InFile as _, Result};
+use super::error::Result;
 use super::files;
 use super::output::{Format, note, plural};
 use super::records::{self, Counts, Reading};
-use super::writing::{NpyRows, Output, Target};
+use super::writing::{self, NpyRows, Output, Target};
 
 /// Show the features of records, as reports have them before they are randomized.
 ///
@@ -90,9 +90,7 @@ impl Encode {
     }
 
     fn write_csv(&self, task: &Task) -> Result<Counts> {
-        let mut head = csv::Writer::from_writer(vec![]);
-        head.write_record(task.schema().feature_names()).in_file(&self.output)?;
-        let mut lines = head.into_inner().in_file(&self.output)?;
+        let mut lines = writing::csv(&self.output, [task.schema().feature_names()])?;
         let mut output = Output::create(&self.output)?;
         let counts = self.read(task, |features| {
             for (place, feature) in features.iter().enumerate() {
