@@ -86,15 +86,11 @@ pub(super) fn tested(test: &RankTest, dimension: usize, unit: Unit) -> String {
 }
 
 fn cells(number: usize, component: &TestedComponent, unit: Unit) -> Vec<String> {
-    let mut cells = vec![
-        number.to_string(),
-        unit.of_variance(component.eigenvalue),
-        unit.of_variance(component.noise_edge),
-        p_value(component.p_value).trim_start_matches("= ").to_owned(),
-    ];
+    let [eigenvalue, edge] = unit.of_variances([component.eigenvalue, component.noise_edge]);
+    let p = p_value(component.p_value).trim_start_matches("= ").to_owned();
+    let mut cells = vec![number.to_string(), eigenvalue, edge, p];
     cells.extend(component.gained.map(|gained| {
-        let [value, lower, upper] = [gained.value, gained.interval.lower, gained.interval.upper];
-        let [value, lower, upper] = [value, lower, upper].map(|number| unit.of_variance(number));
+        let [value, lower, upper] = unit.of_variances([gained.value, gained.interval.lower, gained.interval.upper]);
         format!("{value} ({lower} to {upper})")
     }));
     cells

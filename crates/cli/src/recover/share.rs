@@ -32,6 +32,11 @@ impl Unit {
         }
     }
 
+    /// Variances, or differences of variances.
+    pub(super) fn of_variances<const N: usize>(self, variances: [f64; N]) -> [String; N] {
+        variances.map(|variance| self.of_variance(variance))
+    }
+
     /// A difference of variances.
     pub(super) fn signed(self, difference: f64) -> String {
         let sign = if difference >= 0.0 { "+" } else { "" };

@@ -73,12 +73,9 @@ fn components(answer: &Answer, unit: Unit) -> String {
     );
     for (index, component) in answer.found.components.iter().enumerate() {
         let errors = answer.trust.confidence.as_ref().map(|found| &*found.loading_errors[index]);
-        text += &format!(
-            "  {}. {}:  {}\n",
-            index + 1,
-            variance(answer, index, unit),
-            largest_loadings(component, errors, &answer.asked.feature_names)
-        );
+        let (number, variance) = (index + 1, variance(answer, index, unit));
+        let loadings = largest_loadings(component, errors, &answer.asked.feature_names);
+        text += &format!("  {number}. {variance}:  {loadings}\n");
     }
     text
 }
@@ -151,19 +148,17 @@ fn held_out(answer: &Answer, unit: Unit) -> Option<String> {
     let held_out = answer.trust.held_out.as_ref()?;
     let chosen = held_out.chosen()?;
     let (captured, folds) = (&chosen.captured, held_out.folds);
+    let [value, lower, upper] = unit.of_variances([captured.value, captured.interval.lower, captured.interval.upper]);
     // Folds have about as many reports each.
     let share = 100.0 * (1.0 - 1.0 / folds as f64);
     let of = if unit.is_share() { " of the total variance" } else { "" };
     let advice = if folds < FEW_FOLDS { " (more folds, `task new --folds`, bring the two nearer)" } else { "" };
     let mut text = format!(
-        "held out    {} of about {share:.0} % of the reports capture {}{of} ({:.0} %: {} to {}) in the other reports: \
-         found without one of {folds} folds and measured on it, the mean over the folds. The components above are of \
-         all reports, and on average capture more{advice}\n",
+        "held out    {} of about {share:.0} % of the reports capture {value}{of} ({:.0} %: {lower} to {upper}) in the \
+         other reports: found without one of {folds} folds and measured on it, the mean over the folds. The components \
+         above are of all reports, and on average capture more{advice}\n",
         called(&chosen.fit),
-        unit.of_variance(captured.value),
-        100.0 * held_out.level,
-        unit.of_variance(captured.interval.lower),
-        unit.of_variance(captured.interval.upper),
+        100.0 * held_out.level
     );
     let from_plain = |answer: &HeldOutAnswer| {
         let difference = answer.difference?;
@@ -176,11 +171,8 @@ fn held_out(answer: &Answer, unit: Unit) -> Option<String> {
     };
     let compared: Vec<String> = [Method::SoftThreshold, Method::Fantope].into_iter().filter_map(best).collect();
     if !compared.is_empty() {
-        text += &format!(
-            "against     plain components: {} ({}, ± one standard error)\n",
-            compared.join(", "),
-            unit.of_what()
-        );
+        let (compared, what) = (compared.join(", "), unit.of_what());
+        text += &format!("against     plain components: {compared} ({what}, ± one standard error)\n");
     }
     if held_out.answers.len() > 2 {
         let why = match chosen.difference {
@@ -251,21 +243,20 @@ fn mean(answer: &Answer) -> Option<String> {
 }
 
 fn sparse(answer: &Answer, sparse: &SparseAnswer, unit: Unit) -> String {
+    let SparseAnswer { support, penalty, iterations, relative_gap, .. } = sparse;
+    let choice = match sparse.penalty_choice {
+        "cv" => "cross-validated",
+        "value" => "as given",
+        "held-out" => "chosen on reports held out",
+        _ => "from the noise level",
+    };
     let mut text = format!(
-        "sparse      {} features with penalty {:.3e} {SQUARES} ({}): {} after {} iterations, certified gap {:.1e}\n",
-        sparse.support.len(),
-        sparse.penalty,
-        match sparse.penalty_choice {
-            "cv" => "cross-validated",
-            "value" => "as given",
-            "held-out" => "chosen on reports held out",
-            _ => "from the noise level",
-        },
-        sparse.status.name(),
-        sparse.iterations,
-        sparse.relative_gap
+        "sparse      {} features with penalty {penalty:.3e} {SQUARES} ({choice}): {} after {iterations} iterations, \
+         certified gap {relative_gap:.1e}\n",
+        support.len(),
+        sparse.status.name()
     );
-    let order = descending(&answer.found.leverages).into_iter().take(sparse.support.len());
+    let order = descending(&answer.found.leverages).into_iter().take(support.len());
     let named = order.map(|row| format!("{} {:.2}", answer.asked.feature_names[row], answer.found.leverages[row]));
     text += &format!("leverages   {}\n", first(named, SHOWN_SUPPORT));
     text += &sparse.conditions.as_ref().map(|found| conditions(found, sparse.penalty)).unwrap_or_default();
@@ -294,15 +285,13 @@ fn conditions(found: &SupportConditions, penalty: f64) -> String {
         _ => "not met: features may be false or missed",
     };
     let number = |value: Option<f64>| value.map_or("none".to_owned(), |value| format!("{value:.2e}"));
+    let [correlation, noise, least] = [found.correlation, found.noise_correlation, found.least_penalty].map(number);
     format!(
         "support     conditions of Wang & Xu's Theorem 5 {verdict}\n            \
          (checked on this estimate and its support, not on the population; populations with other features \
-         are not ruled out: limited correlation {}, below 1, of which about {} is of the noise; \
-         penalty {penalty:.2e}, from {} to below {:.2e})\n",
-        number(found.correlation),
-        number(found.noise_correlation),
-        number(found.least_penalty),
-        found.most_penalty,
+         are not ruled out: limited correlation {correlation}, below 1, of which about {noise} is of the noise; \
+         penalty {penalty:.2e}, from {least} to below {:.2e})\n",
+        found.most_penalty
     )
 }
 
@@ -310,15 +299,10 @@ fn folds(points: &[CrossValidationPoint], unit: Unit) -> String {
     let mut text = "folds       penalty      features  captured    - best      (standard error)\n".to_owned();
     let best = points.iter().find(|point| point.chosen).map_or(0.0, |point| point.mean_score);
     for point in points {
-        text += &format!(
-            "            {:<11.4e}  {:>8.1}  {:<10}  {:<10}  ({}){}\n",
-            point.penalty.value(),
-            point.mean_support,
-            unit.of_variance(point.mean_score),
-            unit.of_variance(point.mean_score - best),
-            unit.of_variance(point.standard_error),
-            if point.chosen { "  chosen" } else { "" }
-        );
+        let (penalty, support) = (point.penalty.value(), point.mean_support);
+        let scores = [point.mean_score, point.mean_score - best, point.standard_error];
+        let ([score, below, error], mark) = (unit.of_variances(scores), if point.chosen { "  chosen" } else { "" });
+        text += &format!("            {penalty:<11.4e}  {support:>8.1}  {score:<10}  {below:<10}  ({error}){mark}\n");
     }
     text
 }
@@ -326,15 +310,15 @@ fn folds(points: &[CrossValidationPoint], unit: Unit) -> String {
 fn path(points: &[PathPoint], unit: Unit) -> String {
     let mut text = "path        penalty      features  objective   gap      variances\n".to_owned();
     for point in points {
+        let stopped = Some(point.status).filter(|status| *status != SolverStatus::Optimal);
         text += &format!(
-            "            {:<11.4e}  {:>8}  {:<10}  {:<7.1e}  {}{}{}\n",
+            "            {:<11.4e}  {:>8}  {:<10}  {:<7.1e}  {}{}\n",
             point.penalty.value(),
             point.support.len(),
             unit.of_variance(point.objective),
             point.relative_gap,
-            point.variances.iter().take(SHOWN).map(|&value| unit.of_variance(value)).collect::<Vec<_>>().join(", "),
-            if point.variances.len() > SHOWN { " …" } else { "" },
-            if point.status == SolverStatus::Optimal { String::new() } else { format!("  ({})", point.status.name()) }
+            first(point.variances.iter().map(|&value| unit.of_variance(value)), SHOWN),
+            stopped.map(|status| format!("  ({})", status.name())).unwrap_or_default()
         );
     }
     text
