@@ -150,14 +150,13 @@ impl AuditResult {
              claim {verdict}\n",
             self.guarantee
         );
-        if let Some(paper) = &self.paper {
-            text += &format!(
-                "paper           epsilon >= {:.4} at delta {}, which its scale is computed from: {}\n",
-                paper.epsilon_lower_bound,
-                paper.delta,
-                if paper.exceeded { "that claim is refuted" } else { "not refuted by so many trials" }
-            );
-        }
+        text.extend(self.paper.as_ref().map(|PaperClaim { epsilon_lower_bound, delta, exceeded }| {
+            let verdict = if *exceeded { "that claim is refuted" } else { "not refuted by so many trials" };
+            format!(
+                "paper           epsilon >= {epsilon_lower_bound:.4} at delta {delta}, which its scale is computed \
+                 from: {verdict}\n"
+            )
+        }));
         for event in events {
             let name = format!("{}{}", event.pair, if event.reversed { ", reversed" } else { "" });
             let [count, trials] = [event.count, event.trials].map(grouped);

@@ -75,12 +75,8 @@ impl Encode {
         };
         self.format.print(&result, |result| {
             let counts = &result.counts;
-            let mut text = format!(
-                "{} of {} in {:.1} s\n",
-                plural(counts.records, "record"),
-                plural(result.dimension as u64, "feature"),
-                result.seconds
-            );
+            let (records, features) = (plural(counts.records, "record"), plural(result.dimension as u64, "feature"));
+            let mut text = format!("{records} of {features} in {:.1} s\n", result.seconds);
             text += &counts.unread_text();
             if counts.missing > 0 {
                 text += &format!("{}, which are 0\n", plural(counts.missing, "missing value"));

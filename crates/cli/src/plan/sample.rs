@@ -151,7 +151,7 @@ pub(super) fn try_settings(
             let tried = centring.map_or(Ok(tried.clone()), |centring| tried.with_centring(centring))?;
             let found = principal_components(&moments.clone().reference(&tried), rank).map_err(CliError::failed)?;
             let mean_share = mean_share(moments);
-            let spectrum = spectrum(&found, centring.map(|_| mean_share))?;
+            let spectrum = spectrum(&found, centring.map_or(0.0, |_| mean_share))?;
             let planner = Planner::of_task(spectrum, rank, &tried)?;
             let epsilon = tried.guarantee().epsilon;
             let setting = Tried {
@@ -200,17 +200,16 @@ fn mean_share(moments: &SecondMoment) -> f64 {
     if total > 0.0 { square / total } else { 0.0 }
 }
 
-/// The eigenvalues of the sample's bounded records up to the first beyond the components; about a mean that has this
-/// share of their second moments, where there is one.
-fn spectrum(components: &Components, mean_share: Option<f64>) -> Result<Spectrum> {
+/// The eigenvalues of the sample's bounded records up to the first beyond the components, about a mean that has this
+/// share of their second moments.
+fn spectrum(components: &Components, mean_share: f64) -> Result<Spectrum> {
     let values = &components.all_values;
     let (count, dimension) = ((components.values.len() + 1).min(values.len() - 1), values.len());
     let rest = (values.iter().skip(count).sum::<f64>() / (dimension - count) as f64).max(0.0);
     // The planner's spectrum is that about zero, of which the mean takes its share.
-    let whole = 1.0 - mean_share.unwrap_or(0.0);
+    let whole = 1.0 - mean_share;
     let signals = values.iter().take(count).map(|&value| value.max(rest) / whole).collect();
-    let spectrum = Spectrum::new(dimension, signals, rest / whole)?;
-    Ok(mean_share.map_or(Ok(spectrum.clone()), |share| spectrum.with_mean_share(share))?)
+    Ok(Spectrum::new(dimension, signals, rest / whole)?.with_mean_share(mean_share)?)
 }
 
 impl SampleResult {

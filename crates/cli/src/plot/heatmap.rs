@@ -55,12 +55,9 @@ fn explanation(figure: &Figure<'_>, part: usize, rows: usize, columns: usize) ->
         (false, true) => format!("The {part} features that take part"),
         (_, false) => format!("The {rows} of {part} features with the highest leverage (sum of squared loadings)"),
     };
-    let shown = if columns < figure.components.len() {
-        format!("; the first {columns} of {} components", figure.components.len())
-    } else {
-        String::new()
-    };
-    format!("{features}, most important first{shown}.")
+    let all = figure.components.len();
+    let shown = (columns < all).then(|| format!("; the first {columns} of {all} components"));
+    format!("{features}, most important first{}.", shown.unwrap_or_default())
 }
 
 fn cell_of(mut group: Group, left: f64, top: f64, width: f64, loading: f64) -> Group {

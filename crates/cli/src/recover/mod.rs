@@ -186,6 +186,8 @@ impl Recover {
             RankChoice::Given(_) => answer,
             RankChoice::Auto => answer_with_rank_test,
         };
+        // 1 until a test has found it.
+        let rank = if let RankChoice::Given(rank) = self.rank { rank } else { Rank::new(1)? };
         let SparseArguments { method, sparse, penalty, path, solver } = &self.sparse;
         let question = Question {
             penalty: sparse.then(|| penalty.clone()),
@@ -197,7 +199,7 @@ impl Recover {
             bootstrap: self.bootstrap,
             hostile: Some(self.hostile.reports),
             select: self.selection.select,
-            ..Question::new(self.rank.first_asked()?)
+            ..Question::new(rank)
         };
         Ok(ask(&question, reports, covariance, &mut |step| progress.watch(step))?)
     }

@@ -4,7 +4,6 @@ use ldp_pca::internal::recovery::{RankTest, TestedComponent};
 use ldp_pca::recovery::Rank;
 
 use super::share::Unit;
-use crate::error::Result;
 use crate::parameters;
 use crate::table::{Align, Table};
 use crate::usage::no_whole_number;
@@ -31,14 +30,6 @@ impl RankChoice {
                 Err(no_whole_number(text).replacen("is not a", "is neither auto nor a", 1))
             }
             _ => parameters::rank(text).map(Self::Given),
-        }
-    }
-
-    /// The rank; 1 until a test has found it.
-    pub(super) fn first_asked(self) -> Result<Rank> {
-        match self {
-            Self::Auto => Ok(Rank::new(1)?),
-            Self::Given(rank) => Ok(rank),
         }
     }
 }
