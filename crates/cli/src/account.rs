@@ -66,10 +66,7 @@ impl Account {
         let guarantee = task.guarantee();
         warn_of(&guarantee);
         warn_of_delta(self.delta);
-        let target = match self.delta {
-            Some(delta) => delta,
-            None => Delta::new(guarantee.delta_value().max(Delta::USUAL.value()))?,
-        };
+        let target = self.delta.map_or_else(|| Delta::new(guarantee.delta_value().max(Delta::USUAL.value())), Ok)?;
         let loss = task.mechanism().privacy_loss();
         let mut composition = Composition::default();
         composition.add(loss, self.reports)?;

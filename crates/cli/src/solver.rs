@@ -37,11 +37,7 @@ impl SolverArguments {
 
 /// Shows how far the solver is.
 pub(super) fn show(spinner: &ProgressBar, progress: &Progress) {
-    let gap = if progress.relative_gap.is_finite() {
-        format!("gap {:.1e}", progress.relative_gap)
-    } else {
-        format!("gap {:.1e} within them", progress.working_set_gap)
-    };
-    let (iterations, rows) = (progress.iterations, progress.working_set);
-    spinner.set_message(format!("solving: iteration {iterations}, {rows} rows, {gap}"));
+    let Progress { iterations, working_set, relative_gap, working_set_gap, .. } = progress;
+    let (gap, of) = if relative_gap.is_finite() { (relative_gap, "") } else { (working_set_gap, " within them") };
+    spinner.set_message(format!("solving: iteration {iterations}, {working_set} rows, gap {gap:.1e}{of}"));
 }

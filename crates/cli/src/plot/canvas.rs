@@ -1,5 +1,6 @@
 //! Lines, marks and words in the style of the picture.
 
+use svg::Node;
 use svg::node::element::path::Data;
 use svg::node::element::{Circle, Group, Line, Path, Rectangle, Text};
 
@@ -44,14 +45,8 @@ pub fn text(x: f64, y: f64, content: &str, anchor: Anchor, color: &str) -> Text 
 
 /// Without the characters that no XML document may hold.
 pub(super) fn printable(content: &str) -> String {
-    content
-        .chars()
-        .map(|character| match character {
-            '\u{fffe}' | '\u{ffff}' => '\u{fffd}',
-            character if character.is_control() => '\u{fffd}',
-            character => character,
-        })
-        .collect()
+    let is_none = |character: char| character.is_control() || matches!(character, '\u{fffe}' | '\u{ffff}');
+    content.replace(is_none, "\u{fffd}")
 }
 
 /// At most that many characters, with an ellipsis before the last third where some are missing: names often differ at
@@ -66,24 +61,21 @@ pub(super) fn shortened(content: &str, most: usize) -> String {
     characters[..first].iter().chain(&['…']).chain(&characters[characters.len() - last..]).collect()
 }
 
+/// The element with these numbers.
+fn with_numbers<E: Node>(mut element: E, numbers: [(&str, f64); 4]) -> E {
+    numbers.into_iter().for_each(|(name, number)| element.assign(name, round(number)));
+    element
+}
+
 /// A thin line.
 pub fn line(x1: f64, y1: f64, x2: f64, y2: f64, color: &str) -> Line {
-    Line::new()
-        .set("x1", round(x1))
-        .set("y1", round(y1))
-        .set("x2", round(x2))
-        .set("y2", round(y2))
-        .set("stroke", color)
-        .set("stroke-width", 1)
+    let ends = [("x1", x1), ("y1", y1), ("x2", x2), ("y2", y2)];
+    with_numbers(Line::new(), ends).set("stroke", color).set("stroke-width", 1)
 }
 
 pub(super) fn rectangle(x: f64, y: f64, width: f64, height: f64, fill: &str) -> Rectangle {
-    Rectangle::new()
-        .set("x", round(x))
-        .set("y", round(y))
-        .set("width", round(width))
-        .set("height", round(height))
-        .set("fill", fill)
+    let sides = [("x", x), ("y", y), ("width", width), ("height", height)];
+    with_numbers(Rectangle::new(), sides).set("fill", fill)
 }
 
 /// A filled circle.

@@ -54,15 +54,12 @@ pub(super) fn tested(test: &RankTest, dimension: usize, unit: Unit) -> String {
         heads.push(("held out adds (95 %)", Align::Left));
     }
     let mut table = Table::new(heads);
-    let hidden = rank.saturating_sub(SHOWN);
     for (index, component) in test.components.iter().enumerate() {
-        if hidden > 0 && index == SHOWN {
-            table.remark(vec![], format!("{hidden} more, each with p below {}", test.level));
+        if index == SHOWN && rank > SHOWN {
+            table.remark(vec![], format!("{} more, each with p below {}", rank - SHOWN, test.level));
+        } else if !(SHOWN..rank).contains(&index) {
+            table.row(cells(index + 1, component, unit));
         }
-        if (SHOWN..rank).contains(&index) {
-            continue;
-        }
-        table.row(cells(index + 1, component, unit));
     }
     text += &table.text(usize::MAX, INDENT);
     let rest = test.components.get(rank).map(|first| first.rest);
