@@ -1,5 +1,6 @@
 //! The loadings: one row per feature, one column per component.
 
+use ldp_pca::recovery::Answer;
 use svg::node::element::{Group, Title};
 
 use super::canvas::{ACCENT, Anchor, GRID, INK, MUTED, heading, line, rectangle, shortened, text};
@@ -19,13 +20,14 @@ const NAME_LENGTH: usize = 28;
 const NUMBERED: f64 = 40.0;
 
 pub(super) fn panel(figure: &Figure<'_>) -> Panel {
-    let columns = figure.components.len().min(MOST_COLUMNS);
+    let Answer { asked, found, .. } = figure.answer;
+    let columns = found.components.len().min(MOST_COLUMNS);
     let space = WIDTH - MARGIN - LEVERAGES - LEFT;
     let cell = (space / columns.max(1) as f64).min(84.0);
     // Features that take no part are left out.
-    let part = figure.order.iter().filter(|&&row| figure.leverages[row] > 1e-12).count();
+    let part = figure.order.iter().filter(|&&row| found.leverages[row] > 1e-12).count();
     let rows = &figure.order[..part.min(MOST_ROWS)];
-    let mut group = heading("Loadings", &explanation(figure, part, rows.len(), columns));
+    let mut group = heading("Loadings", &explanation(figure.answer, part, rows.len(), columns));
     for column in 0..columns {
         let center = LEFT + (column as f64 + 0.5) * cell;
         group = group.add(text(center, TOP - 8.0, &(column + 1).to_string(), Anchor::Middle, MUTED));
@@ -34,28 +36,28 @@ pub(super) fn panel(figure: &Figure<'_>) -> Panel {
     group = group.add(text(bars, TOP - 8.0, "Leverage", Anchor::Start, MUTED));
     for (position, &row) in rows.iter().enumerate() {
         let top = TOP + position as f64 * ROW;
-        let name = &figure.feature_names[row];
+        let name = &asked.feature_names[row];
         let mut label = text(LEFT - 10.0, top + 15.0, &shortened(name, NAME_LENGTH), Anchor::End, INK);
         if name.chars().count() > NAME_LENGTH {
             label = label.add(Title::new(super::printable(name)));
         }
         group = group.add(label);
-        for (column, component) in figure.components.iter().take(columns).enumerate() {
+        for (column, component) in found.components.iter().take(columns).enumerate() {
             group = cell_of(group, LEFT + column as f64 * cell, top, cell, component[row]);
         }
-        group = leverage(group, bars, top, figure.leverages[row]);
+        group = leverage(group, bars, top, found.leverages[row]);
     }
     let bottom = TOP + rows.len() as f64 * ROW;
     Panel { content: legend(group, bottom + 18.0), height: bottom + 44.0 }
 }
 
-fn explanation(figure: &Figure<'_>, part: usize, rows: usize, columns: usize) -> String {
-    let features = match (part == figure.feature_names.len(), rows == part) {
+fn explanation(Answer { asked, found, .. }: &Answer, part: usize, rows: usize, columns: usize) -> String {
+    let features = match (part == asked.feature_names.len(), rows == part) {
         (true, true) => format!("All {part} features"),
         (false, true) => format!("The {part} features that take part"),
         (_, false) => format!("The {rows} of {part} features with the highest leverage (sum of squared loadings)"),
     };
-    let all = figure.components.len();
+    let all = found.components.len();
     let shown = (columns < all).then(|| format!("; the first {columns} of {all} components"));
     format!("{features}, most important first{}.", shown.unwrap_or_default())
 }

@@ -13,6 +13,7 @@ mod penalties;
 mod scree;
 
 use clap::builder::ValueParser;
+use ldp_pca::recovery::Answer;
 use svg::Document;
 use svg::node::element::{Description, Group, Rectangle, Title};
 
@@ -20,31 +21,20 @@ pub(super) use self::error_curve::error_curve;
 pub(super) use self::lengths::lengths;
 
 use self::canvas::{Anchor, INK, MUTED, printable, text};
+use super::output::plural;
 use super::writing::Target;
 
-/// What is drawn.
+/// What is drawn of an answer.
 pub(super) struct Figure<'a> {
-    pub(super) title: String,
-    pub(super) subtitle: String,
+    pub(super) answer: &'a Answer,
     /// All d eigenvalues of the estimate, descending.
     pub(super) eigenvalues: &'a [f64],
-    /// How many of them are kept.
-    pub(super) rank: usize,
-    /// The largest eigenvalue that noise alone would give.
-    pub(super) noise_edge: f64,
-    /// One list of d loadings per component.
-    pub(super) components: &'a [Vec<f64>],
-    pub(super) feature_names: &'a [String],
-    /// Of each feature the sum of its squared loadings.
-    pub(super) leverages: &'a [f64],
     /// The features in descending order of leverage.
     pub(super) order: Vec<usize>,
     /// Penalties and the sizes of their supports; empty when only one was solved.
     pub(super) sizes: Vec<(f64, f64)>,
     /// Penalties, their cross-validated scores and standard errors; empty without cross-validation.
     pub(super) scores: Vec<(f64, f64, f64)>,
-    /// The penalty of the components.
-    pub(super) penalty: Option<f64>,
 }
 
 /// Width of the picture, which scales to its container.
@@ -73,9 +63,14 @@ pub fn target() -> ValueParser {
 
 /// The whole picture as an SVG document.
 pub(super) fn svg(figure: &Figure<'_>) -> String {
+    let Answer { asked, found, trust, .. } = figure.answer;
+    let kind = if found.penalty().is_some() { "sparse" } else { "principal" };
+    let title = format!("{} {kind} components of {} features", asked.rank, asked.dimension);
+    let (reports, noise) = (plural(asked.records, "report"), trust.noise_deviation);
+    let subtitle = format!("{reports}, noise {noise:.2e} per entry of the covariance");
     let mut panels = vec![scree::panel(figure), heatmap::panel(figure)];
     panels.extend(penalties::panel(figure));
-    page(&figure.title, &figure.subtitle, &description(figure), panels)
+    page(&title, &subtitle, &description(figure), panels)
 }
 
 /// Panels one below the other, under a title.
@@ -114,20 +109,17 @@ pub fn described(document: Document, prefix: &str, title: &str, description: &st
 
 /// The description for readers who cannot see the picture.
 fn description(figure: &Figure<'_>) -> String {
-    let above = figure.eigenvalues.iter().filter(|&&value| value > figure.noise_edge).count();
-    let named: Vec<String> = figure
-        .order
-        .iter()
-        .take(5)
-        .map(|&row| format!("{} ({:.2})", printable(&figure.feature_names[row]), figure.leverages[row]))
-        .collect();
+    let Answer { asked, found, trust, .. } = figure.answer;
+    let above = figure.eigenvalues.iter().filter(|&&value| value > trust.noise_edge).count();
+    let named = |&row: &usize| format!("{} ({:.2})", printable(&asked.feature_names[row]), found.leverages[row]);
+    let named: Vec<String> = figure.order.iter().take(5).map(named).collect();
     let mut text = format!(
         "{above} of {} eigenvalues are above the noise edge {:.4}. The features with the highest leverage: {}.",
         figure.eigenvalues.len(),
-        figure.noise_edge,
+        trust.noise_edge,
         named.join(", ")
     );
-    if let (Some(penalty), false) = (figure.penalty, figure.sizes.is_empty()) {
+    if let (Some(penalty), false) = (found.penalty(), figure.sizes.is_empty()) {
         text += &format!(" {} penalties were tried; the components are of penalty {penalty:.3e}.", figure.sizes.len());
     }
     text
@@ -135,6 +127,8 @@ fn description(figure: &Figure<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use ldp_pca::internal::recovery::ThresholdedAnswer;
+
     use super::*;
 
     fn draw(dimension: usize, rank: usize, name: &str, penalties: bool) -> String {
@@ -143,19 +137,18 @@ mod tests {
             .map(|component| (0..dimension).map(|row| f64::from(u8::from(row == component))).collect())
             .collect();
         let leverages: Vec<f64> = (0..dimension).map(|row| f64::from(u8::from(row < rank))).collect();
+        let mut answer = Answer::default();
+        (answer.asked.rank, answer.asked.feature_names) = (rank, vec![name.to_owned(); dimension]);
+        (answer.found.components, answer.found.leverages) = (components, leverages);
+        answer.trust.noise_edge = 0.2;
+        let thresholded = ThresholdedAnswer { penalty: 0.1, support: vec![], rows: vec![] };
+        answer.found.soft_threshold = penalties.then_some(thresholded);
         svg(&Figure {
-            title: "a <b> & c".into(),
-            subtitle: String::new(),
+            answer: &answer,
             eigenvalues: &eigenvalues,
-            rank,
-            noise_edge: 0.2,
-            components: &components,
-            feature_names: &vec![name.to_owned(); dimension],
-            leverages: &leverages,
             order: (0..dimension).collect(),
             sizes: if penalties { vec![(0.1, 3.0), (0.0, 9.0)] } else { vec![] },
             scores: if penalties { vec![(0.1, 0.5, 0.01), (0.0, 0.4, 0.1)] } else { vec![] },
-            penalty: penalties.then_some(0.1),
         })
     }
 

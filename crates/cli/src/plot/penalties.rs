@@ -17,7 +17,7 @@ pub(super) fn panel(figure: &Figure<'_>) -> Option<Panel> {
     if figure.sizes.is_empty() {
         return None;
     }
-    let (chosen, scored) = (figure.penalty, !figure.scores.is_empty());
+    let (chosen, scored) = (figure.answer.found.penalty(), !figure.scores.is_empty());
     let axis = PenaltyAxis::of(figure);
     let explanation = if scored {
         "Features that take part, and the variance captured in folds not used (bars: standard error of the difference \
@@ -87,7 +87,7 @@ impl PenaltyAxis {
     fn of(figure: &Figure<'_>) -> Self {
         let sizes = figure.sizes.iter().map(|point| point.0);
         let mut penalties: Vec<f64> =
-            sizes.chain(figure.scores.iter().map(|point| point.0)).chain(figure.penalty).collect();
+            sizes.chain(figure.scores.iter().map(|point| point.0)).chain(figure.answer.found.penalty()).collect();
         penalties.sort_by(f64::total_cmp);
         penalties.dedup();
         let smallest = penalties.iter().copied().find(|penalty| *penalty > 0.0).unwrap_or(1.0);

@@ -1,5 +1,6 @@
 //! The eigenvalues of the estimate, against what noise alone would give.
 
+use ldp_pca::recovery::Answer;
 use svg::node::element::Title;
 
 use super::axis::{LinearAxis, label};
@@ -12,8 +13,9 @@ const TOP: f64 = 50.0;
 const BOTTOM: f64 = 270.0;
 
 pub(super) fn panel(figure: &Figure<'_>) -> Panel {
+    let Answer { asked, trust, .. } = figure.answer;
     let count = figure.eigenvalues.len();
-    let values = figure.eigenvalues.iter().copied().chain([0.0, figure.noise_edge]);
+    let values = figure.eigenvalues.iter().copied().chain([0.0, trust.noise_edge]);
     let y = LinearAxis::around(values, BOTTOM, TOP);
     let x = LinearAxis::around([1.0, count as f64], LEFT, RIGHT);
     let mut group = heading(
@@ -21,12 +23,12 @@ pub(super) fn panel(figure: &Figure<'_>) -> Panel {
         &format!(
             "All {count} of the debiased covariance. Noise alone would give none above the noise edge. The {} \
                 largest are marked.",
-            figure.rank
+            asked.rank
         ),
     );
     group = vertical_axis(group, &y);
-    let edge = y.position(figure.noise_edge);
-    let name = match figure.noise_edge {
+    let edge = y.position(trust.noise_edge);
+    let name = match trust.noise_edge {
         small if small.abs() < 1e-3 => format!("noise edge {small:.2e}"),
         edge => format!("noise edge {edge:.4}"),
     };
@@ -40,7 +42,7 @@ pub(super) fn panel(figure: &Figure<'_>) -> Panel {
     let radius = if count > 150 { 1.8 } else { 3.0 };
     // Those kept come last, on top of the others.
     for (index, &(x, y)) in points.iter().enumerate().rev() {
-        let kept = index < figure.rank;
+        let kept = index < asked.rank;
         let (radius, color) = if kept { (4.5, ACCENT) } else { (radius, PALE) };
         let name = format!("eigenvalue {}: {:.5}", index + 1, figure.eigenvalues[index]);
         group = group.add(dot(x, y, radius, color).add(Title::new(name)));

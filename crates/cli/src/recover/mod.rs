@@ -36,7 +36,7 @@ use self::selection::SelectionArguments;
 use self::sparse::SparseArguments;
 use super::error::{CliError, Result};
 use super::hostile::HostileArguments;
-use super::output::{Format, plural};
+use super::output::Format;
 use super::plot::{self, Figure};
 use super::records::{self, Reading};
 use super::remedy;
@@ -235,38 +235,13 @@ impl Recover {
     }
 }
 
-fn figure<'a>(answer: &'a Answer, spectrum: &'a [f64]) -> Figure<'a> {
+fn figure<'a>(answer: &'a Answer, eigenvalues: &'a [f64]) -> Figure<'a> {
     let sparse = answer.found.sparse.as_ref();
-    let validated = sparse.and_then(|sparse| sparse.cross_validation.as_ref());
-    let sizes: Vec<(f64, f64)> = match (&answer.found.path, validated) {
-        (Some(path), _) => path.iter().map(|point| (point.penalty.value(), point.support.len() as f64)).collect(),
-        (None, Some(points)) => points.iter().map(|point| (point.penalty.value(), point.mean_support)).collect(),
-        (None, None) => vec![],
+    let scored = sparse.and_then(|sparse| sparse.cross_validation.as_deref()).unwrap_or_default();
+    let sizes = match &answer.found.path {
+        Some(path) => path.iter().map(|point| (point.penalty.value(), point.support.len() as f64)).collect(),
+        None => scored.iter().map(|point| (point.penalty.value(), point.mean_support)).collect(),
     };
-    Figure {
-        title: format!(
-            "{} {} components of {} features",
-            answer.asked.rank,
-            if answer.found.penalty().is_some() { "sparse" } else { "principal" },
-            answer.asked.dimension
-        ),
-        subtitle: format!(
-            "{}, noise {:.2e} per entry of the covariance",
-            plural(answer.asked.records, "report"),
-            answer.trust.noise_deviation
-        ),
-        eigenvalues: spectrum,
-        rank: answer.asked.rank,
-        noise_edge: answer.trust.noise_edge,
-        components: &answer.found.components,
-        feature_names: &answer.asked.feature_names,
-        leverages: &answer.found.leverages,
-        order: descending(&answer.found.leverages),
-        sizes,
-        scores: validated.map_or_else(Vec::new, |points| {
-            let scored = points.iter().map(|scored| &scored.point);
-            scored.map(|point| (point.penalty.value(), point.mean_score, point.standard_error)).collect()
-        }),
-        penalty: answer.found.penalty(),
-    }
+    let scores = scored.iter().map(|point| (point.penalty.value(), point.mean_score, point.standard_error)).collect();
+    Figure { answer, eigenvalues, order: descending(&answer.found.leverages), sizes, scores }
 }
