@@ -142,29 +142,28 @@ pub(super) fn try_settings(
         let boundings = of_schema.boundings();
         let (moments, empty) = of_schema.bounded(path, &boundings, reading)?;
         let empty_share = empty as f64 / of_schema.lengths.len() as f64;
-        let tried = moments
-            .iter()
-            .zip(boundings)
-            .flat_map(|of_bounding| [task.centring(), other_centring].map(|centring| (of_bounding, centring)));
-        for ((moments, bounding), centring) in tried {
-            let tried = Task::new(of_schema.task.schema().clone(), bounding, task.mechanism_spec(), task.folds())?;
-            let tried = centring.map_or(Ok(tried.clone()), |centring| tried.with_centring(centring))?;
-            let found = principal_components(&moments.clone().reference(&tried), rank).map_err(CliError::failed)?;
+        for (moments, bounding) in moments.iter().zip(boundings) {
             let mean_share = mean_share(moments);
-            let spectrum = spectrum(&found, centring.map_or(0.0, |_| mean_share))?;
-            let planner = Planner::of_task(spectrum, rank, &tried)?;
-            let epsilon = tried.guarantee().epsilon;
-            let setting = Tried {
-                schema: of_schema.name,
-                bounding,
-                centred: centring.is_some(),
-                mean_share,
-                empty_share,
-                bounding_error: sin_theta_squared(&Subspace::new(&found.vectors)?, &of_schema.ordinary)?,
-                noise_error: planner.predict(epsilon, reports)?.sin_theta_squared,
-                records_for_target: target.map(|target| planner.records_for(epsilon, target)).transpose()?,
-            };
-            settings.push((setting, planner));
+            for centring in [task.centring(), other_centring] {
+                let schema = of_schema.task.schema().clone();
+                let tried = Task::new(schema, bounding, task.mechanism_spec(), task.folds())?;
+                let tried = centring.map_or(Ok(tried.clone()), |centring| tried.with_centring(centring))?;
+                let found = principal_components(&moments.clone().reference(&tried), rank).map_err(CliError::failed)?;
+                let spectrum = spectrum(&found, centring.map_or(0.0, |_| mean_share))?;
+                let planner = Planner::of_task(spectrum, rank, &tried)?;
+                let epsilon = tried.guarantee().epsilon;
+                let setting = Tried {
+                    schema: of_schema.name,
+                    bounding,
+                    centred: centring.is_some(),
+                    mean_share,
+                    empty_share,
+                    bounding_error: sin_theta_squared(&Subspace::new(&found.vectors)?, &of_schema.ordinary)?,
+                    noise_error: planner.predict(epsilon, reports)?.sin_theta_squared,
+                    records_for_target: target.map(|target| planner.records_for(epsilon, target)).transpose()?,
+                };
+                settings.push((setting, planner));
+            }
         }
     }
     let (settings, mut planners): (Vec<Tried>, Vec<Planner>) = settings.into_iter().unzip();

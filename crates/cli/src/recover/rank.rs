@@ -5,7 +5,8 @@ use ldp_pca::recovery::Rank;
 
 use super::share::Unit;
 use crate::parameters;
-use crate::table::{Align, Table};
+use crate::table::Align::{Left, Right};
+use crate::table::Table;
 use crate::usage::no_whole_number;
 
 /// Components before the last one that are listed.
@@ -44,15 +45,9 @@ pub(super) fn tested(test: &RankTest, dimension: usize, unit: Unit) -> String {
         None => format!("component {next} was not tested"),
     };
     let mut text = format!("rank        {rank} chosen: {why}; each before it has less than {}\n", test.level);
-    let mut heads = vec![
-        ("component", Align::Left),
-        ("eigenvalue", Align::Right),
-        ("noise alone", Align::Right),
-        ("p", Align::Right),
-    ];
-    if test.components.iter().any(|component| component.gained.is_some()) {
-        heads.push(("held out adds (95 %)", Align::Left));
-    }
+    let mut heads = vec![("component", Left), ("eigenvalue", Right), ("noise alone", Right), ("p", Right)];
+    let is_held_out = test.components.iter().any(|component| component.gained.is_some());
+    heads.extend(is_held_out.then_some(("held out adds (95 %)", Left)));
     let mut table = Table::new(heads);
     for (index, component) in test.components.iter().enumerate() {
         if index == SHOWN && rank > SHOWN {
