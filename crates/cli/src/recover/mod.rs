@@ -2,7 +2,6 @@
 
 mod collections;
 mod denoising;
-mod family;
 mod loadings;
 mod other;
 mod patterns;

@@ -12,7 +12,7 @@ use crate::usage::no_whole_number;
 /// Components before the last one that are listed.
 const SHOWN: usize = 12;
 /// The column of what stands beside a label.
-const INDENT: usize = 12;
+pub(super) const INDENT: usize = 12;
 
 /// The choice of the number of components.
 #[derive(Clone, Copy, Debug)]

@@ -8,16 +8,16 @@ use ldp_pca::recovery::{
     Answer, Confidence, CrossValidationPoint, Method, Part, PathPoint, SolverStatus, SparseAnswer, Unfinished,
 };
 
-use super::family::family;
 use super::loadings::{SHOWN, descending, largest_loadings};
 use super::other::changed;
 use super::patterns::patterns;
-use super::rank::tested;
+use super::rank::{INDENT, tested};
 use super::selection::selected;
 use super::share::{SQUARES, Unit, percent};
 use super::{RecoverResult, refined};
 use crate::hostile::hostile_text;
 use crate::output::{first, grouped, on_scale, plural, wrote};
+use crate::table::{Align, Table};
 
 /// Features named per support, and with their stability.
 const SHOWN_SUPPORT: usize = 12;
@@ -68,7 +68,7 @@ fn components(answer: &Answer, unit: Unit) -> String {
         plural(answer.asked.dimension as u64, "feature"),
         plural(answer.asked.records, "report"),
         answer.asked.method,
-        family(answer),
+        family(answer).unwrap_or_default(),
         what_about(answer.asked.centred)
     );
     for (index, component) in answer.found.components.iter().enumerate() {
@@ -78,6 +78,27 @@ fn components(answer: &Answer, unit: Unit) -> String {
         text += &format!("  {number}. {variance}:  {loadings}\n");
     }
     text
+}
+
+/// A line for each task of a family, and one for what the estimate is of.
+fn family(answer: &Answer) -> Option<String> {
+    let members = answer.asked.family.as_ref()?;
+    let with_delta = members.iter().any(|member| member.delta > 0.0);
+    let heads = ["epsilon", "delta", "reports", "weight"].into_iter().filter(|head| with_delta || *head != "delta");
+    let mut table = Table::new(heads.map(|head| (head, Align::Right)).collect());
+    for member in members {
+        let mut cells = vec![member.epsilon.to_string()];
+        cells.extend(with_delta.then(|| member.delta.to_string()));
+        cells.extend([grouped(member.records), format!("{:.4}", member.weight)]);
+        table.row(cells);
+    }
+    Some(format!(
+        "family      {} tasks, weighted by the inverse variance of their noise\n{}{:INDENT$}people of a task with less \
+         noise count more: an estimate of all people only if the choice of a task does not depend on the record\n",
+        members.len(),
+        table.text(usize::MAX, INDENT),
+        ""
+    ))
 }
 
 /// The variance along a component, without the bias of the noise where its law is known.
