@@ -14,8 +14,7 @@ use ldp_pca::privacy::{Delta, Epsilon, Guarantee};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Rank};
 use ldp_pca_simulation::{
-    RecoveryMethod, Reports, SimulationError, SpikedModel, SpikedSpectrum, Trial, TrialResult, TurnedSample,
-    WavesResult, WavesTrial,
+    RecoveryMethod, Reports, SpikedModel, SpikedSpectrum, Trial, TrialResult, TurnedSample, WavesResult, WavesTrial,
 };
 use rand::SeedableRng;
 use serde::Serialize;
@@ -188,17 +187,16 @@ impl Figures {
 impl Simulate {
     pub(super) fn run(self) -> Result<()> {
         let started = Instant::now();
-        if !(self.penalty_factor.is_finite() && self.penalty_factor >= 0.0) {
-            let problem =
-                format!("--penalty-factor is {}: it must be a finite number of at least 0", self.penalty_factor);
+        let factor = self.penalty_factor;
+        if !(factor.is_finite() && factor >= 0.0) {
+            let problem = format!("--penalty-factor is {factor}: it must be a finite number of at least 0");
             return Err(CliError::Usage(problem));
         }
         let (mechanism, claimed_delta) = self.mechanism()?;
-        if let Some(mechanism) = &mechanism {
-            parameters::warn_of(&mechanism.guarantee());
-        }
+        let guarantee = mechanism.as_ref().map(LocalRandomizer::guarantee);
+        guarantee.iter().for_each(parameters::warn_of);
         let progress = bar("simulating", self.trials.saturating_mul(self.records));
-        let methods: Vec<_> = self.method.iter().map(|method| method.named(self.penalty_factor)).collect();
+        let (names, methods): (Vec<_>, Vec<_>) = self.method.iter().map(|method| method.named(factor)).unzip();
         let (waves, first_wave, results) = match self.waves {
             2 => {
                 let (waves, results) = self.two_waves(mechanism.as_ref(), &progress)?;
@@ -209,9 +207,7 @@ impl Simulate {
                 };
                 (Some(waves), Some(first), results.into_iter().map(of).collect())
             }
-            _ if self.sample_error.is_some() => {
-                return Err(CliError::usage("--sample-error goes with --waves 2"));
-            }
+            _ if self.sample_error.is_some() => return Err(CliError::usage("--sample-error goes with --waves 2")),
             _ => (None, None, self.trials(mechanism.as_slice(), &methods, &progress)?),
         };
         progress.finish_and_clear();
@@ -223,17 +219,17 @@ impl Simulate {
         };
         let result = SimulateResult {
             sin_theta_squared: figures(0),
-            methods: (methods.iter().enumerate())
-                .map(|(index, (method, _))| MethodFigures { method, sin_theta_squared: figures(index) })
+            methods: (names.into_iter().enumerate())
+                .map(|(index, method)| MethodFigures { method, sin_theta_squared: figures(index) })
                 .collect(),
-            penalty_factor: self.method.iter().any(|method| *method != MethodName::Pca).then_some(self.penalty_factor),
+            penalty_factor: self.method.iter().any(|method| *method != MethodName::Pca).then_some(factor),
             waves,
             first_wave,
             sample: self.sample_error.map(|error| TurnedSample { records: SAMPLE_RECORDS, error }),
             non_private: Figures::of(results.iter().map(|result| result.non_private)),
             random_subspace: k * (1.0 - k / d),
             report_bytes: mechanism.as_ref().map(|mechanism| framed_bytes(mechanism.payload_bytes())),
-            guarantee: mechanism.as_ref().map(LocalRandomizer::guarantee),
+            guarantee,
             claimed_delta,
             records: self.records,
             dimension: self.dimension,
@@ -248,8 +244,7 @@ impl Simulate {
     /// The mechanism, and the delta it claims where it gives another.
     fn mechanism(&self) -> Result<(Option<Mechanism>, Option<Delta>)> {
         let Some(usual) = self.mechanism.0 else { return Ok((None, None)) };
-        let epsilon =
-            self.epsilon.ok_or_else(|| CliError::Usage("--epsilon is missing: 0.5 to 8 are common".into()))?;
+        let epsilon = self.epsilon.ok_or_else(|| CliError::usage("--epsilon is missing: 0.5 to 8 are common"))?;
         let family = self.parameters.family(usual)?;
         let coordinates = self.dimension + usize::from(self.mean.centring.centre.is_some());
         let mechanism = family.build(epsilon, coordinates, Bounding::UnitNorm)?;
@@ -313,19 +308,19 @@ impl Simulate {
     fn trials(
         &self,
         mechanisms: &[Mechanism],
-        methods: &[(&'static str, RecoveryMethod)],
+        methods: &[RecoveryMethod],
         progress: &ProgressBar,
-    ) -> core::result::Result<Vec<TrialResult>, SimulationError> {
-        let methods: Vec<_> = methods.iter().map(|(_, method)| *method).collect();
-        on_all_cores(self.trials as usize, |trial| {
+    ) -> Result<Vec<TrialResult>> {
+        let results = on_all_cores(self.trials as usize, |trial| {
             let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
             rng.set_stream(trial as u64);
             let population = SpikedModel::draw(self.dimension, self.rank, self.signal, self.sparsity, &mut rng)?;
             let population = population.with_mean_share(self.mean.share(), &mut rng)?;
             let (records, rank, reports, centring) = (self.records, self.rank, self.reports, self.mean.centring.centre);
             let trial = Trial { population: &population, mechanisms, records, rank, reports, centring };
-            trial.run(&methods, &mut rng, |count| progress.inc(count))
-        })
+            trial.run(methods, &mut rng, |count| progress.inc(count))
+        });
+        Ok(results?)
     }
 }
 
