@@ -1,6 +1,6 @@
 //! Errors of a command, with their exit codes and as documents.
 
-use core::fmt::{self, Display};
+use core::fmt::Display;
 use std::io;
 use std::path::Path;
 
@@ -29,8 +29,17 @@ pub enum CliError {
     #[error("{0}")]
     Failed(String),
     /// The command could not do what it was asked, because of a file or a part of one.
-    #[error("{0}: {1}")]
-    File(Place, String),
+    #[error("{file}{place}: {problem}")]
+    File {
+        /// The file.
+        file: String,
+        /// What a message says of the part, after a comma; nothing for the whole file.
+        place: String,
+        /// What the part is called, and its number (from 1), where there are several.
+        part: Option<(&'static str, u64)>,
+        /// What is wrong.
+        problem: String,
+    },
     /// A stage of the pipeline refused its input.
     #[error("{0}{remedy}", remedy = remedy::of(.0))]
     Pipeline(#[from] Error),
@@ -51,7 +60,7 @@ pub enum CliError {
 impl CliError {
     /// A file that cannot be read, written or understood.
     pub fn file(path: &Path, problem: impl Display) -> Self {
-        Self::in_part(path, None, problem)
+        Self::in_part(path, String::new(), None, problem)
     }
 
     /// A file that the system does not open.
@@ -77,16 +86,16 @@ impl CliError {
 
     /// A numbered part of a file that cannot be used: `part` is its name, as `line` or `row`.
     pub fn at(path: &Path, part: &'static str, number: u64, problem: impl Display) -> Self {
-        Self::in_part(path, Some((part, Some(number))), problem)
+        Self::in_part(path, format!(", {part} {number}"), Some((part, number)), problem)
     }
 
     /// The header of a file.
     pub(super) fn header(path: &Path, problem: impl Display) -> Self {
-        Self::in_part(path, Some(("header", None)), problem)
+        Self::in_part(path, ", header".to_owned(), None, problem)
     }
 
-    fn in_part(path: &Path, part: Option<(&'static str, Option<u64>)>, problem: impl Display) -> Self {
-        Self::File(Place { file: path.display().to_string(), part }, problem.to_string())
+    fn in_part(path: &Path, place: String, part: Option<(&'static str, u64)>, problem: impl Display) -> Self {
+        Self::File { file: path.display().to_string(), place, part, problem: problem.to_string() }
     }
 
     pub(super) fn exit_code(&self) -> u8 {
@@ -103,9 +112,9 @@ impl CliError {
     /// The document of `--json`, which has one line.
     pub(super) fn document(&self) -> Value {
         let mut error = json!({ "exit_code": self.exit_code(), "message": self.to_string() });
-        if let Self::File(Place { file, part }, _) = self {
+        if let Self::File { file, part, .. } = self {
             error["file"] = file.as_str().into();
-            if let Some((part, Some(number))) = part {
+            if let Some((part, number)) = part {
                 error[part] = (*number).into();
             }
         }
@@ -121,25 +130,6 @@ impl CliError {
 /// What the system says of an error, without the number that Rust adds.
 pub(super) fn system_words(error: &io::Error) -> String {
     error.to_string().split(" (os error").next().unwrap_or_default().to_owned()
-}
-
-/// A file, and the part of it where something is wrong.
-#[derive(Debug)]
-pub struct Place {
-    file: String,
-    /// What a part is called, and its number (from 1) where there are several.
-    part: Option<(&'static str, Option<u64>)>,
-}
-
-impl Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.file)?;
-        match self.part {
-            None => Ok(()),
-            Some((part, None)) => write!(f, ", {part}"),
-            Some((part, Some(number))) => write!(f, ", {part} {number}"),
-        }
-    }
 }
 
 /// Whether another value of an option is the remedy: what only options say was refused, or does not fit what was read.
