@@ -62,8 +62,7 @@ impl Table {
         let line = |cells: &[&str]| {
             let mut line = " ".repeat(indent);
             for ((cell, (_, align)), &width) in cells.iter().zip(&self.heads).zip(&widths) {
-                let space = " ".repeat(width - length(cell));
-                line += &if *align == Align::Left { format!("{cell}{space}") } else { format!("{space}{cell}") };
+                line += &if *align == Align::Left { format!("{cell:<width$}") } else { format!("{cell:>width$}") };
                 line += &" ".repeat(GAP);
             }
             line
@@ -73,13 +72,10 @@ impl Table {
         for (cells, remark) in &self.rows {
             let mut start = line(&cells.iter().map(String::as_str).collect::<Vec<_>>());
             let column = length(&start);
-            for part in remark.iter().flat_map(|remark| wrapped(remark, width.saturating_sub(column).max(LEAST_REMARK)))
-            {
+            let room = width.saturating_sub(column).max(LEAST_REMARK);
+            for part in remark.as_ref().map_or(vec![String::new()], |remark| wrapped(remark, room)) {
                 lines.push(start + &part);
                 start = " ".repeat(column);
-            }
-            if remark.is_none() {
-                lines.push(start);
             }
         }
         lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
