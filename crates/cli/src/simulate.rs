@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use chacha20::ChaCha12Rng;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
 use ldp_pca::internal::report::framed_bytes;
@@ -37,13 +37,8 @@ pub(super) struct Simulate {
     /// How records are randomized
     ///
     /// wang-xu works at any epsilon here, and its true guarantee is printed
-    #[arg(
-        long,
-        value_parser = SimulatedMechanism::parser(),
-        default_value = parameters::USUAL_MECHANISM,
-        help_heading = "Mechanism"
-    )]
-    mechanism: SimulatedMechanism,
+    #[arg(long, value_parser = mechanisms(), default_value = parameters::USUAL_MECHANISM, help_heading = "Mechanism")]
+    mechanism: String,
     /// Privacy parameter epsilon, per report [not for --mechanism none]
     #[arg(long, value_parser = parameters::epsilon, allow_hyphen_values = true)]
     epsilon: Option<Epsilon>,
@@ -105,16 +100,10 @@ pub(super) struct Simulate {
 /// The records of a public sample in the first wave's place.
 const SAMPLE_RECORDS: u64 = 1_000_000;
 
-/// A mechanism, or none.
-#[derive(Clone, Copy)]
-struct SimulatedMechanism(Option<MechanismFamily>);
-
-impl SimulatedMechanism {
-    fn parser() -> impl TypedValueParser<Value = Self> {
-        let names = MechanismFamily::ALL.map(parameters::mechanism_value).into_iter();
-        PossibleValuesParser::new(names.chain([PossibleValue::new("none").help("No privacy")]))
-            .map(|name| Self(MechanismFamily::named(&name)))
-    }
+/// Parses the name of a mechanism, or `none`.
+fn mechanisms() -> PossibleValuesParser {
+    let names = MechanismFamily::ALL.map(parameters::mechanism_value).into_iter();
+    PossibleValuesParser::new(names.chain([PossibleValue::new("none").help("No privacy")]))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -243,7 +232,7 @@ impl Simulate {
 
     /// The mechanism, and the delta it claims where it gives another.
     fn mechanism(&self) -> Result<(Option<Mechanism>, Option<Delta>)> {
-        let Some(usual) = self.mechanism.0 else { return Ok((None, None)) };
+        let Some(usual) = MechanismFamily::named(&self.mechanism) else { return Ok((None, None)) };
         let epsilon = self.epsilon.ok_or_else(|| CliError::usage("--epsilon is missing: 0.5 to 8 are common"))?;
         let family = self.parameters.family(usual)?;
         let coordinates = self.dimension + usize::from(self.mean.centring.centre.is_some());
