@@ -3,7 +3,6 @@
 use std::time::Instant;
 
 use clap::Args;
-use indicatif::ProgressBar;
 use ldp_pca::mechanism::LocalRandomizer;
 use ldp_pca::privacy::Guarantee;
 use ldp_pca::record::Bounding;
@@ -78,9 +77,7 @@ impl Audit {
         let mechanism: TaskMechanism = family.build(self.mechanism.epsilon, self.dimension, self.bounding)?.into();
         let audit = audit::Audit::new(&mechanism, self.bounding)?;
         let jobs = audit.jobs(self.trials)?;
-        let progress = bar("auditing", jobs.iter().map(|job| job.reports()).sum());
-        let tally = self.tally(&audit, &jobs, &mechanism, &progress)?;
-        progress.finish_and_clear();
+        let tally = self.tally(&audit, &jobs, &mechanism)?;
         let guarantee = mechanism.guarantee();
         let confidence = Confidence::new(CONFIDENCE)?;
         let conclude = |delta| audit.conclude(&tally, delta, confidence);
@@ -117,13 +114,8 @@ impl Audit {
 
     /// All jobs, over the available cores. Each has its own random stream and counts add in any order, so the result
     /// does not depend on the number of cores.
-    fn tally(
-        &self,
-        audit: &audit::Audit,
-        jobs: &[Job],
-        mechanism: &TaskMechanism,
-        progress: &ProgressBar,
-    ) -> core::result::Result<Tally, AuditError> {
+    fn tally(&self, audit: &audit::Audit, jobs: &[Job], mechanism: &TaskMechanism) -> Result<Tally> {
+        let progress = bar("auditing", jobs.iter().map(|job| job.reports()).sum());
         // A few parts: each keeps its own tally.
         let parts: Vec<&[Job]> = jobs.chunks(jobs.len().div_ceil(64)).collect();
         let tallies = on_all_cores(parts.len(), |part| {

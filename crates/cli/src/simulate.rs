@@ -5,7 +5,6 @@ use std::time::Instant;
 use chacha20::ChaCha12Rng;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, ValueEnum};
-use indicatif::ProgressBar;
 use ldp_pca::internal::report::framed_bytes;
 use ldp_pca::internal::waves::{PublicSample, TwoWaves, Waves};
 use ldp_pca::mechanism::{LocalRandomizer, Mechanism, MechanismFamily};
@@ -184,11 +183,10 @@ impl Simulate {
         let (mechanism, claimed_delta) = self.mechanism()?;
         let guarantee = mechanism.as_ref().map(LocalRandomizer::guarantee);
         guarantee.iter().for_each(parameters::warn_of);
-        let progress = bar("simulating", self.trials.saturating_mul(self.records));
         let (names, methods): (Vec<_>, Vec<_>) = self.method.iter().map(|method| method.named(factor)).unzip();
         let (waves, first_wave, results) = match self.waves {
             2 => {
-                let (waves, results) = self.two_waves(mechanism.as_ref(), &progress)?;
+                let (waves, results) = self.two_waves(mechanism.as_ref())?;
                 let first = Figures::of(results.iter().map(|result| result.first_wave));
                 let of = |WavesResult { non_private, refined, .. }| {
                     let by_mechanism = vec![vec![refined]];
@@ -197,9 +195,8 @@ impl Simulate {
                 (Some(waves), Some(first), results.into_iter().map(of).collect())
             }
             _ if self.sample_error.is_some() => return Err(CliError::usage("--sample-error goes with --waves 2")),
-            _ => (None, None, self.trials(mechanism.as_slice(), &methods, &progress)?),
+            _ => (None, None, self.trials(mechanism.as_slice(), &methods)?),
         };
-        progress.finish_and_clear();
         let (k, d) = (self.rank.value() as f64, self.dimension as f64);
         // Without randomization there is no noise, and every method has the error of the records themselves.
         let figures = |index: usize| {
@@ -241,7 +238,7 @@ impl Simulate {
     }
 
     /// All trials of two waves.
-    fn two_waves(&self, mechanism: Option<&Mechanism>, progress: &ProgressBar) -> Result<(TwoWaves, Vec<WavesResult>)> {
+    fn two_waves(&self, mechanism: Option<&Mechanism>) -> Result<(TwoWaves, Vec<WavesResult>)> {
         let (Some(Mechanism::DoubleCap(mechanism)), None) = (mechanism, self.mean.centring.centre) else {
             return Err(PredictionError::OneWave.into());
         };
@@ -269,6 +266,7 @@ impl Simulate {
             }
         };
         let trial = WavesTrial { mechanism, signed: &waves.signed, records: predicted.records, rank: self.rank };
+        let progress = bar("simulating", self.trials.saturating_mul(self.records));
         let results = on_all_cores(self.trials as usize, |number| {
             let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
             rng.set_stream(number as u64);
@@ -294,12 +292,8 @@ impl Simulate {
     }
 
     /// All trials. Each has its own random stream, so the result does not depend on the number of cores.
-    fn trials(
-        &self,
-        mechanisms: &[Mechanism],
-        methods: &[RecoveryMethod],
-        progress: &ProgressBar,
-    ) -> Result<Vec<TrialResult>> {
+    fn trials(&self, mechanisms: &[Mechanism], methods: &[RecoveryMethod]) -> Result<Vec<TrialResult>> {
+        let progress = bar("simulating", self.trials.saturating_mul(self.records));
         let results = on_all_cores(self.trials as usize, |trial| {
             let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
             rng.set_stream(trial as u64);
