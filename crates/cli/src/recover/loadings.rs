@@ -25,25 +25,19 @@ pub(super) fn write_components(target: &Target, answer: &Answer) -> Result<()> {
     write(target, &vectors, &answer.asked.feature_names, "components", &columns)
 }
 
-/// Writes a matrix with these names of rows, in the format of the target's extension. `what` is the key of the columns
-/// in JSON, and `header` names them in CSV.
-pub(super) fn write(
-    target: &Target,
-    matrix: &DMatrix<f64>,
-    names: &[String],
-    what: &str,
-    header: &[String],
-) -> Result<()> {
+/// Writes a matrix with these names of its rows, in the format of the target's extension. `key` is that of the columns
+/// in JSON, and `head` names them in CSV.
+pub(super) fn write(target: &Target, matrix: &DMatrix<f64>, rows: &[String], key: &str, head: &[String]) -> Result<()> {
     match target.extension().and_then(OsStr::to_str) {
         Some("npy") => writing::write_matrix(target, matrix),
         Some("json") => {
             let columns: Vec<Vec<f64>> = matrix.column_iter().map(|column| column.iter().copied().collect()).collect();
-            let document = serde_json::json!({ "feature_names": names, what: columns });
+            let document = serde_json::json!({ "feature_names": rows, key: columns });
             writing::write(target, format!("{document}\n").as_bytes())
         }
         _ => {
-            let head = iter::once("feature".to_owned()).chain(header.iter().cloned()).collect::<Vec<_>>();
-            let rows = matrix.row_iter().zip(names);
+            let head: Vec<String> = iter::once("feature".to_owned()).chain(head.iter().cloned()).collect();
+            let rows = matrix.row_iter().zip(rows);
             let rows =
                 rows.map(|(row, name)| iter::once(name.clone()).chain(row.iter().map(ToString::to_string)).collect());
             writing::write_csv(target, iter::once(head).chain(rows))

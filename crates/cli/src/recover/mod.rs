@@ -126,16 +126,16 @@ impl Recover {
         let second = self.refined.read(&tasks, self.aggregate.len(), self.rank)?;
         if let (Some(second), Some(sample)) = (&second, &self.refined.sample) {
             let (answer, refined) = second.of_sample(sample, &tasks[0], &self.reading)?;
-            return self.finish(answer, Some(refined), None, started);
+            return self.finish(RecoverResult { answer, refined: Some(refined), ..RecoverResult::default() }, started);
         }
         let aggregates = collections::aggregates(&tasks, &self.task, &self.aggregate)?;
         let members: Vec<_> = aggregates.iter().zip(&tasks).collect();
         let reports = Reports::family(&members).map_err(|error| CliError::failed(remedy::told(error)))?;
         let covariance = Covariance::of_folds(reports, |_| true)?;
-        let (first, task) = (members[0], members[0].1);
+        let task = members[0].1;
         if let Some(second) = second {
             let (answer, refined) = second.recover(&covariance, task)?;
-            return self.finish(answer, Some(refined), None, started);
+            return self.finish(RecoverResult { answer, refined: Some(refined), ..RecoverResult::default() }, started);
         }
         let other = self.other.read(&members)?;
         let mut progress = Progress::new(self.sparse.solver, started);
@@ -145,10 +145,10 @@ impl Recover {
         }
         if let Some(other) = other {
             let replicates = self.bootstrap.unwrap_or(other::REPLICATES);
-            other.compare(first, &mut answer, replicates, &mut progress)?;
+            other.compare(&mut answer, replicates, &mut progress)?;
         }
         drop(progress);
-        let denoised = self.covariance.write(&covariance, &answer.asked.feature_names)?;
+        let written = self.covariance.write(&covariance, &answer.asked.feature_names)?;
         if let Some(path) = &self.plot {
             let spectrum = match &answer.found.spectrum {
                 Some(spectrum) => spectrum.clone(),
@@ -160,22 +160,16 @@ impl Recover {
             };
             writing::write(path, plot::svg(&figure(&answer, &spectrum)).as_bytes())?;
         }
-        self.finish(answer, None, denoised, started)
+        self.finish(RecoverResult { answer, covariance: written, ..RecoverResult::default() }, started)
     }
 
-    /// Writes the components, and prints the answer with what there is besides.
-    fn finish(
-        self,
-        answer: Answer,
-        refined: Option<RefinedFacts>,
-        covariance: Option<CovarianceResult>,
-        started: Instant,
-    ) -> Result<()> {
+    /// Writes the components, and prints the result.
+    fn finish(self, result: RecoverResult, started: Instant) -> Result<()> {
         if let Some(output) = &self.output {
-            loadings::write_components(output, &answer)?;
+            loadings::write_components(output, &result.answer)?;
         }
         let seconds = started.elapsed().as_secs_f64();
-        let result = RecoverResult { answer, refined, covariance, seconds, output: self.output, plot: self.plot };
+        let result = RecoverResult { seconds, output: self.output, plot: self.plot, ..result };
         self.format.print(&result, RecoverResult::text)
     }
 

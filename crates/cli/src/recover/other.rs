@@ -41,8 +41,9 @@ pub(super) struct OtherArguments {
     other_task: Option<PathBuf>,
 }
 
-/// The other collection.
-pub(super) struct Other {
+/// The other collection, and the first.
+pub(super) struct Other<'a> {
+    first: Collection<'a>,
     path: PathBuf,
     /// For messages about the task.
     task_path: Option<PathBuf>,
@@ -52,7 +53,7 @@ pub(super) struct Other {
 
 impl OtherArguments {
     /// Reads the other collection, and refuses one that cannot be compared with the first.
-    pub(super) fn read(&self, members: &[Collection<'_>]) -> Result<Option<Other>> {
+    pub(super) fn read<'a>(&self, members: &[Collection<'a>]) -> Result<Option<Other<'a>>> {
         let Some(path) = self.other.clone() else { return Ok(None) };
         let &[first] = members else {
             let problem =
@@ -62,25 +63,19 @@ impl OtherArguments {
         let task_path = self.other_task.clone();
         let task = task_path.as_ref().map_or_else(|| Ok(first.1.clone()), |path| files::task(path))?;
         let aggregate = files::aggregate_with(&path, &task, "--other-task")?;
-        let other = Other { path, task_path, aggregate, task };
+        let other = Other { first, path, task_path, aggregate, task };
         check_change(first, (&other.aggregate, &other.task)).map_err(|error| other.refusal(error))?;
         Ok(Some(other))
     }
 }
 
-impl Other {
+impl Other<'_> {
     /// Compares the first collection, whose answer is given, with this one, by so many draws.
-    pub(super) fn compare(
-        self,
-        first: (&Aggregate, &Task),
-        answer: &mut Answer,
-        replicates: usize,
-        progress: &mut Progress,
-    ) -> Result<()> {
+    pub(super) fn compare(self, answer: &mut Answer, replicates: usize, progress: &mut Progress) -> Result<()> {
         let rank = Rank::new(answer.asked.rank)?;
         let mut rng = ChaCha12Rng::seed_from_u64(SEED);
         let pairs = |state| progress.watch_pairs(state).map_break(|_| ());
-        let compared = change(first, (&self.aggregate, &self.task), rank, replicates, &mut rng, pairs);
+        let compared = change(self.first, (&self.aggregate, &self.task), rank, replicates, &mut rng, pairs);
         let change = compared.map_err(|error| self.refusal(error))?;
         answer.add_other(self.path.display().to_string(), change, replicates);
         Ok(())
