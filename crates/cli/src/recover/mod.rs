@@ -153,10 +153,7 @@ impl Recover {
             let spectrum = match &answer.found.spectrum {
                 Some(spectrum) => spectrum.clone(),
                 // Time was up before the simpler methods, which have it.
-                None => {
-                    let rank = Rank::new(answer.asked.rank)?;
-                    principal_components(covariance.matrix(), rank)?.all_values.as_slice().to_vec()
-                }
+                None => principal_components(covariance.matrix(), Rank::new(1)?)?.all_values.as_slice().to_vec(),
             };
             writing::write(path, plot::svg(&figure(&answer, &spectrum)).as_bytes())?;
         }
