@@ -22,25 +22,21 @@ pub const WARNING: &str = "#b35900";
 
 /// The alignment of a text at its position.
 #[derive(Clone, Copy)]
-pub enum Anchor {
+pub struct Anchor(&'static str);
+
+impl Anchor {
     /// It begins there.
-    Start,
+    pub const START: Self = Self("start");
     /// Its middle is there.
-    Middle,
+    pub const MIDDLE: Self = Self("middle");
     /// It ends there.
-    End,
+    pub const END: Self = Self("end");
 }
 
 /// A text at a position.
 pub fn text(x: f64, y: f64, content: &str, anchor: Anchor, color: &str) -> Text {
-    Text::new(printable(content)).set("x", round(x)).set("y", round(y)).set("fill", color).set(
-        "text-anchor",
-        match anchor {
-            Anchor::Start => "start",
-            Anchor::Middle => "middle",
-            Anchor::End => "end",
-        },
-    )
+    let text = Text::new(printable(content)).set("x", round(x)).set("y", round(y));
+    text.set("fill", color).set("text-anchor", anchor.0)
 }
 
 /// Without the characters that no XML document may hold.
@@ -104,13 +100,13 @@ pub fn polyline(points: &[(f64, f64)], color: &str) -> Path {
 /// A panel with its heading and the line that explains it, which take 44 units.
 pub fn heading(title: &str, explanation: &str) -> Group {
     Group::new()
-        .add(text(super::MARGIN, 14.0, title, Anchor::Start, INK).set("font-size", 15).set("font-weight", 600))
-        .add(text(super::MARGIN, 33.0, explanation, Anchor::Start, MUTED))
+        .add(text(super::MARGIN, 14.0, title, Anchor::START, INK).set("font-size", 15).set("font-weight", 600))
+        .add(text(super::MARGIN, 33.0, explanation, Anchor::START, MUTED))
 }
 
 /// A grid line at `y` with its label.
 pub(super) fn level(group: Group, y: f64, label: &str) -> Group {
-    group.add(line(LEFT, y, RIGHT, y, GRID)).add(text(LEFT - 8.0, y + 4.5, label, Anchor::End, MUTED))
+    group.add(line(LEFT, y, RIGHT, y, GRID)).add(text(LEFT - 8.0, y + 4.5, label, Anchor::END, MUTED))
 }
 
 /// Grid lines and labels of a vertical axis.

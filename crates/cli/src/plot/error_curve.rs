@@ -34,16 +34,16 @@ fn panel(plan: &Plan, points: &[(f64, f64)]) -> Panel {
     for records in x.decades(&[1.0]) {
         let at = across(records);
         group = group.add(line(at, TOP, at, BOTTOM, GRID));
-        group = group.add(text(at, BOTTOM + 20.0, &power(records), Anchor::Middle, MUTED));
+        group = group.add(text(at, BOTTOM + 20.0, &power(records), Anchor::MIDDLE, MUTED));
     }
     let guess = up(plan.uninformed);
     group = group.add(line(LEFT, guess, RIGHT, guess, PALE));
-    group = group.add(text(RIGHT, guess - 6.0, "a random subspace", Anchor::End, MUTED));
+    group = group.add(text(RIGHT, guess - 6.0, "a random subspace", Anchor::END, MUTED));
     // Those of similar components coincide: each name goes below the previous one.
     for (index, &records) in plan.threshold_records_per_component.iter().flatten().enumerate() {
         let at = across(records as f64);
         let name = format!("component {} from {}", index + 1, grouped(records));
-        let name = text(at + 5.0, BOTTOM - 12.0 - 18.0 * index as f64, &name, Anchor::Start, WARNING);
+        let name = text(at + 5.0, BOTTOM - 12.0 - 18.0 * index as f64, &name, Anchor::START, WARNING);
         let name = name.set("paint-order", "stroke").set("stroke", "#ffffff").set("stroke-width", 5);
         group = group.add(dashed(at, TOP, at, BOTTOM, WARNING)).add(name);
     }
@@ -52,7 +52,7 @@ fn panel(plan: &Plan, points: &[(f64, f64)]) -> Panel {
     if let Some(target) = plan.target {
         let at = up(target);
         group = group.add(line(LEFT, at, RIGHT, at, INK).set("stroke-dasharray", "2 4").set("stroke-width", 1.5));
-        group = group.add(text(LEFT + 6.0, at + 16.0, &format!("target {target}"), Anchor::Start, INK));
+        group = group.add(text(LEFT + 6.0, at + 16.0, &format!("target {target}"), Anchor::START, INK));
         if let Some(records) = plan.records_for_target.flatten() {
             group = group.add(mark(across(records as f64), at, &plural(records, "report")));
         }
@@ -62,14 +62,14 @@ fn panel(plan: &Plan, points: &[(f64, f64)]) -> Panel {
         let name = format!("{}: {error:.4}", plural(records, "report"));
         group = group.add(mark(across(records as f64), up(error), &name));
     }
-    group = group.add(text((LEFT + RIGHT) / 2.0, BOTTOM + 42.0, "Reports", Anchor::Middle, INK));
+    group = group.add(text((LEFT + RIGHT) / 2.0, BOTTOM + 42.0, "Reports", Anchor::MIDDLE, INK));
     Panel { content: group, height: BOTTOM + 46.0 }
 }
 
 /// A dot with its name, on the side where there is room.
 fn mark(x: f64, y: f64, name: &str) -> Group {
     let (at, height, anchor) =
-        if x > 0.75 * WIDTH { (x - 8.0, y + 17.0, Anchor::End) } else { (x + 8.0, y - 9.0, Anchor::Start) };
+        if x > 0.75 * WIDTH { (x - 8.0, y + 17.0, Anchor::END) } else { (x + 8.0, y - 9.0, Anchor::START) };
     Group::new().add(dot(x, y, 5.0, ACCENT).add(Title::new(name))).add(text(at, height, name, anchor, INK))
 }
 

@@ -30,14 +30,14 @@ pub(super) fn panel(figure: &Figure<'_>) -> Panel {
     let mut group = heading("Loadings", &explanation(figure.answer, part, rows.len(), columns));
     for column in 0..columns {
         let center = LEFT + (column as f64 + 0.5) * cell;
-        group = group.add(text(center, TOP - 8.0, &(column + 1).to_string(), Anchor::Middle, MUTED));
+        group = group.add(text(center, TOP - 8.0, &(column + 1).to_string(), Anchor::MIDDLE, MUTED));
     }
     let bars = LEFT + columns as f64 * cell + 20.0;
-    group = group.add(text(bars, TOP - 8.0, "Leverage", Anchor::Start, MUTED));
+    group = group.add(text(bars, TOP - 8.0, "Leverage", Anchor::START, MUTED));
     for (position, &row) in rows.iter().enumerate() {
         let top = TOP + position as f64 * ROW;
         let name = &asked.feature_names[row];
-        let mut label = text(LEFT - 10.0, top + 15.0, &shortened(name, NAME_LENGTH), Anchor::End, INK);
+        let mut label = text(LEFT - 10.0, top + 15.0, &shortened(name, NAME_LENGTH), Anchor::END, INK);
         if name.chars().count() > NAME_LENGTH {
             label = label.add(Title::new(super::printable(name)));
         }
@@ -67,7 +67,7 @@ fn cell_of(mut group: Group, left: f64, top: f64, width: f64, loading: f64) -> G
     if width >= NUMBERED && loading != 0.0 {
         // White words on the dark ends of the scale, dark ones in the middle.
         let ink = if loading.abs() > 0.55 { "#ffffff" } else { INK };
-        let number = text(left + width / 2.0, top + 14.5, &signed(loading), Anchor::Middle, ink);
+        let number = text(left + width / 2.0, top + 14.5, &signed(loading), Anchor::MIDDLE, ink);
         group = group.add(number.set("font-size", 11));
     }
     group
@@ -84,7 +84,7 @@ fn leverage(group: Group, left: f64, top: f64, leverage: f64) -> Group {
     group
         .add(rectangle(left, top + 4.0, FULL, ROW - 9.0, GRID))
         .add(rectangle(left, top + 4.0, length, ROW - 9.0, ACCENT))
-        .add(text(left + FULL + 8.0, top + 15.0, &format!("{leverage:.2}"), Anchor::Start, MUTED).set("font-size", 11))
+        .add(text(left + FULL + 8.0, top + 15.0, &format!("{leverage:.2}"), Anchor::START, MUTED).set("font-size", 11))
 }
 
 /// The colours with the numbers they stand for.
@@ -99,9 +99,9 @@ fn legend(mut group: Group, top: f64) -> Group {
     }
     group = group.add(line(LEFT, top + 10.0, LEFT + LENGTH, top + 10.0, GRID));
     for (value, name) in [(0.0, "−1"), (0.5, "0"), (1.0, "1")] {
-        group = group.add(text(LEFT + value * LENGTH, top + 24.0, name, Anchor::Middle, MUTED).set("font-size", 11));
+        group = group.add(text(LEFT + value * LENGTH, top + 24.0, name, Anchor::MIDDLE, MUTED).set("font-size", 11));
     }
-    group.add(text(LEFT - 10.0, top + 10.0, "Loading", Anchor::End, MUTED))
+    group.add(text(LEFT - 10.0, top + 10.0, "Loading", Anchor::END, MUTED))
 }
 
 /// Blue for negative, white for 0, red for positive: lightness falls evenly to both sides, and the two hues are

@@ -43,7 +43,7 @@ fn panel(lengths: &Lengths, points: &[(f64, f64)]) -> Panel {
     for length in x.decades(factors) {
         let at = across(length);
         group = group.add(line(at, TOP, at, BOTTOM, GRID));
-        group = group.add(text(at, BOTTOM + 20.0, &label(length), Anchor::Middle, MUTED));
+        group = group.add(text(at, BOTTOM + 20.0, &label(length), Anchor::MIDDLE, MUTED));
     }
     for clipping in &lengths.radii {
         let at = across(clipping.radius.value());
@@ -58,12 +58,12 @@ fn panel(lengths: &Lengths, points: &[(f64, f64)]) -> Panel {
     // Over all lines, each below the previous one.
     for (index, clipping) in lengths.radii.iter().enumerate() {
         let at = across(clipping.radius.value());
-        let (at, anchor) = if at > 0.6 * WIDTH { (at - 5.0, Anchor::End) } else { (at + 5.0, Anchor::Start) };
+        let (at, anchor) = if at > 0.6 * WIDTH { (at - 5.0, Anchor::END) } else { (at + 5.0, Anchor::START) };
         let height = BOTTOM - 12.0 - 18.0 * (lengths.radii.len() - 1 - index) as f64;
         let name = text(at, height, &radius(lengths, clipping), anchor, WARNING);
         group = group.add(name.set("paint-order", "stroke").set("stroke", "#ffffff").set("stroke-width", 5));
     }
-    group = group.add(text((LEFT + RIGHT) / 2.0, BOTTOM + 42.0, "Length", Anchor::Middle, INK));
+    group = group.add(text((LEFT + RIGHT) / 2.0, BOTTOM + 42.0, "Length", Anchor::MIDDLE, INK));
     Panel { content: group, height: BOTTOM + 46.0 }
 }
 

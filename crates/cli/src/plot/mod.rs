@@ -78,8 +78,8 @@ pub fn page(title: &str, subtitle: &str, description: &str, panels: Vec<Panel>) 
     let height = HEADER + panels.iter().map(|panel| panel.height + GAP).sum::<f64>();
     let mut document = described(document(height, ""), "", title, description)
         .add(Rectangle::new().set("width", "100%").set("height", "100%").set("fill", "#ffffff"))
-        .add(text(MARGIN, 34.0, title, Anchor::Start, INK).set("font-size", 20).set("font-weight", 600))
-        .add(text(MARGIN, 56.0, subtitle, Anchor::Start, MUTED));
+        .add(text(MARGIN, 34.0, title, Anchor::START, INK).set("font-size", 20).set("font-weight", 600))
+        .add(text(MARGIN, 56.0, subtitle, Anchor::START, MUTED));
     let mut top = HEADER;
     for panel in panels {
         document = document.add(panel.content.set("transform", format!("translate(0 {top})")));

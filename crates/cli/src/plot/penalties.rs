@@ -29,7 +29,7 @@ pub(super) fn panel(figure: &Figure<'_>) -> Option<Panel> {
     let mut bottom = TOP + HEIGHT;
     let y = LinearAxis::around(figure.sizes.iter().map(|point| point.1).chain([0.0]), bottom, TOP);
     group = vertical_axis(group, &y);
-    group = group.add(text(LEFT, TOP - 6.0, "Features", Anchor::Start, INK).set("font-size", 12));
+    group = group.add(text(LEFT, TOP - 6.0, "Features", Anchor::START, INK).set("font-size", 12));
     group = curve(group, &axis, &y, &figure.sizes, "features");
     if scored {
         let top = bottom + BETWEEN;
@@ -37,7 +37,7 @@ pub(super) fn panel(figure: &Figure<'_>) -> Option<Panel> {
         let range = figure.scores.iter().flat_map(|(_, score, error)| [score - error, score + error]);
         let y = LinearAxis::around(range, bottom, top);
         group = vertical_axis(group, &y);
-        group = group.add(text(LEFT, top - 6.0, "Score", Anchor::Start, INK).set("font-size", 12));
+        group = group.add(text(LEFT, top - 6.0, "Score", Anchor::START, INK).set("font-size", 12));
         for (penalty, score, error) in &figure.scores {
             let x = axis.position(*penalty);
             group = group
@@ -48,16 +48,16 @@ pub(super) fn panel(figure: &Figure<'_>) -> Option<Panel> {
     }
     if let Some(chosen) = chosen {
         let x = axis.position(chosen);
-        let anchor = if x > (LEFT + RIGHT) / 2.0 { Anchor::End } else { Anchor::Start };
+        let anchor = if x > (LEFT + RIGHT) / 2.0 { Anchor::END } else { Anchor::START };
         let name = format!(" used: {} ", penalty_label(chosen));
         group = group.add(dashed(x, TOP, x, bottom, WARNING)).add(text(x, TOP - 6.0, &name, anchor, WARNING));
     }
     for penalty in axis.ticks() {
         let x = axis.position(penalty);
-        let name = text(x, bottom + 20.0, &penalty_label(penalty), Anchor::Middle, MUTED);
+        let name = text(x, bottom + 20.0, &penalty_label(penalty), Anchor::MIDDLE, MUTED);
         group = group.add(line(x, bottom, x, bottom + 5.0, GRID)).add(name);
     }
-    group = group.add(text((LEFT + RIGHT) / 2.0, bottom + 40.0, "Penalty (logarithmic)", Anchor::Middle, INK));
+    group = group.add(text((LEFT + RIGHT) / 2.0, bottom + 40.0, "Penalty (logarithmic)", Anchor::MIDDLE, INK));
     Some(Panel { content: group, height: bottom + 44.0 })
 }
 

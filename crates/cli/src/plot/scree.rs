@@ -35,7 +35,7 @@ pub(super) fn panel(figure: &Figure<'_>) -> Panel {
     group = group
         .add(line(LEFT, y.position(0.0), RIGHT, y.position(0.0), PALE))
         .add(dashed(LEFT, edge, RIGHT, edge, WARNING))
-        .add(text(RIGHT, edge - 6.0, &name, Anchor::End, WARNING));
+        .add(text(RIGHT, edge - 6.0, &name, Anchor::END, WARNING));
     let places = (1..).map(|place| x.position(f64::from(place)));
     let points: Vec<_> = places.zip(figure.eigenvalues.iter().map(|&value| y.position(value))).collect();
     group = group.add(polyline(&points, PALE));
@@ -48,8 +48,8 @@ pub(super) fn panel(figure: &Figure<'_>) -> Panel {
         group = group.add(dot(x, y, radius, color).add(Title::new(name)));
     }
     for tick in x.ticks().into_iter().filter(|tick| tick.fract() == 0.0 && (1.0..=count as f64).contains(tick)) {
-        group = group.add(text(x.position(tick), BOTTOM + 20.0, &label(tick), Anchor::Middle, MUTED));
+        group = group.add(text(x.position(tick), BOTTOM + 20.0, &label(tick), Anchor::MIDDLE, MUTED));
     }
-    group = group.add(text((LEFT + RIGHT) / 2.0, BOTTOM + 40.0, "Position", Anchor::Middle, INK));
+    group = group.add(text((LEFT + RIGHT) / 2.0, BOTTOM + 40.0, "Position", Anchor::MIDDLE, INK));
     Panel { content: group, height: BOTTOM + 44.0 }
 }

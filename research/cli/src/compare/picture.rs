@@ -55,12 +55,12 @@ fn drawn(panel: &MethodsPanel, uninformed: f64, scale: &LinearAxis) -> Panel {
     for tick in ticks(scale) {
         let x = scale.position(tick.log10());
         group = group.add(line(x, TOP, x, bottom, GRID));
-        group = group.add(text(x, bottom + 18.0, &label(tick), Anchor::Middle, MUTED));
+        group = group.add(text(x, bottom + 18.0, &label(tick), Anchor::MIDDLE, MUTED));
     }
     if uninformed > LEAST {
         let x = scale.position(uninformed.log10());
         group = group.add(dashed(x, TOP, x, bottom, PALE));
-        group = group.add(text(x, TOP - 6.0, "a random subspace", Anchor::End, MUTED));
+        group = group.add(text(x, TOP - 6.0, "a random subspace", Anchor::END, MUTED));
     }
     for (index, mark) in panel.marks.iter().enumerate() {
         group = group.add(row(mark, TOP + ROW * (index as f64 + 0.5), scale));
@@ -70,13 +70,13 @@ fn drawn(panel: &MethodsPanel, uninformed: f64, scale: &LinearAxis) -> Panel {
 
 fn row(mark: &MethodMark, y: f64, scale: &LinearAxis) -> Group {
     let color = color(mark.trust);
-    let name = Group::new().add(text(LEFT - 16.0, y + 4.5, mark.name, Anchor::End, INK));
-    let trusted = text(RIGHT + 16.0, y + 4.5, &format!("trusts {}", mark.trust.word()), Anchor::Start, color);
+    let name = Group::new().add(text(LEFT - 16.0, y + 4.5, mark.name, Anchor::END, INK));
+    let trusted = text(RIGHT + 16.0, y + 4.5, &format!("trusts {}", mark.trust.word()), Anchor::START, color);
     let group = name.add(trusted);
     let at = |error: f64| scale.position(error.max(LEAST).log10()).max(LEFT);
     match mark.error {
-        None => group.add(text(LEFT + 4.0, y + 4.5, "refuses", Anchor::Start, MUTED)),
-        Some(error) if error.upper <= LEAST => group.add(text(LEFT + 4.0, y + 4.5, "◂ 0", Anchor::Start, color)),
+        None => group.add(text(LEFT + 4.0, y + 4.5, "refuses", Anchor::START, MUTED)),
+        Some(error) if error.upper <= LEAST => group.add(text(LEFT + 4.0, y + 4.5, "◂ 0", Anchor::START, color)),
         Some(error) => {
             let title = format!("{}: {:.4}, from {:.4} to {:.4}", mark.name, error.median, error.lower, error.upper);
             group

@@ -107,7 +107,7 @@ fn draw_legend(legend: &[Entry<'_>]) -> (Group, f64) {
         }
         group = group
             .add(stroke(&[(x, y - 4.5), (x + 26.0, y - 4.5)], entry))
-            .add(text(x + 33.0, y, entry.name, Anchor::Start, INK).set("class", "ep-ink"));
+            .add(text(x + 33.0, y, entry.name, Anchor::START, INK).set("class", "ep-ink"));
         x += width;
     }
     (group, y + LINE)
@@ -174,7 +174,7 @@ fn panel(figure: &Figure, legend: &[Entry<'_>], width: f64) -> Group {
     let x = Ruler::new(&figure.x, points().map(|point| point.x), LEFT, right);
     let heights = points().map(|point| point.y).chain(bands()).chain(figure.levels.iter().map(|level| level.y));
     let y = Ruler::new(&figure.y, heights, BOTTOM, TOP);
-    let title = text(LEFT, 14.0, &figure.title, Anchor::Start, INK).set("class", "ep-ink").set("font-weight", 600);
+    let title = text(LEFT, 14.0, &figure.title, Anchor::START, INK).set("class", "ep-ink").set("font-weight", 600);
     let mut group = Group::new().add(title);
     for tick in y.ticks() {
         let Some(at) = y.position(tick) else { continue };
@@ -182,7 +182,7 @@ fn panel(figure: &Figure, legend: &[Entry<'_>], width: f64) -> Group {
             LEFT - 7.0,
             at + 4.5,
             &label(tick),
-            Anchor::End,
+            Anchor::END,
         ));
     }
     for tick in x.ticks() {
@@ -191,17 +191,17 @@ fn panel(figure: &Figure, legend: &[Entry<'_>], width: f64) -> Group {
             at,
             BOTTOM + 20.0,
             &label(tick),
-            Anchor::Middle,
+            Anchor::MIDDLE,
         ));
     }
-    group = group.add(muted(0.5 * (LEFT + right), BOTTOM + 40.0, &figure.x.label, Anchor::Middle));
+    group = group.add(muted(0.5 * (LEFT + right), BOTTOM + 40.0, &figure.x.label, Anchor::MIDDLE));
     let middle = 0.5 * (TOP + BOTTOM);
-    let upright = muted(14.0, middle, &figure.y.label, Anchor::Middle);
+    let upright = muted(14.0, middle, &figure.y.label, Anchor::MIDDLE);
     group = group.add(upright.set("transform", format!("rotate(-90 14 {middle})")));
     for level in &figure.levels {
         let Some(at) = y.position(level.y) else { continue };
         let across = line(LEFT, at, right, at, MUTED).set("class", "ep-theory-l").set("stroke-dasharray", "7 4");
-        group = group.add(across).add(muted(right, at - 5.0, &level.name, Anchor::End).set("font-size", 11));
+        group = group.add(across).add(muted(right, at - 5.0, &level.name, Anchor::END).set("font-size", 11));
     }
     for series in &figure.series {
         if let Some(entry) = legend.iter().find(|entry| entry.name == series.name) {
