@@ -88,12 +88,11 @@ impl Account {
 
 impl Accounted {
     fn text(&self) -> String {
+        let Self { guarantee, detection, delta, .. } = self;
         let mut text = format!(
-            "one report   {}\n             {}\n{} of one person, any records in place of any others, delta {}:\n",
-            self.guarantee,
-            self.detection,
-            plural(self.reports, "report"),
-            self.delta
+            "one report   {guarantee}\n             {detection}\n\
+             {} of one person, any records in place of any others, delta {delta}:\n",
+            plural(self.reports, "report")
         );
         text.extend(self.pure_epsilon.map(|epsilon| format!("  pure         epsilon {epsilon:.6} with delta 0\n")));
         for MethodEpsilon { method, epsilon } in &self.methods {

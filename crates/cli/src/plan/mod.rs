@@ -164,22 +164,12 @@ pub(super) struct Plan {
     format: Format,
 }
 
-/// What to plan for.
-struct Planned {
-    planner: Planner,
-    epsilon: Epsilon,
-    /// What the radius costs, where records are clipped.
-    clipping: Option<Clipping>,
-    /// With a sample.
-    sample: Option<SampleResult>,
-}
-
 /// The reports of a plan that states neither their number nor a target.
 const REPORTS: u64 = 100_000;
 
 impl Plan {
     pub(super) fn run(self) -> Result<()> {
-        let Planned { planner, epsilon, clipping, sample } = self.setting()?;
+        let (planner, epsilon, clipping, sample) = self.setting()?;
         let about = planner.centring().map(|_| match self.aggregate {
             Some(_) => "about the estimated mean",
             None if self.sample.is_some() => "about the mean of the sample",
@@ -211,7 +201,8 @@ impl Plan {
         self.format.print(&result, PlanResult::text)
     }
 
-    fn setting(&self) -> Result<Planned> {
+    /// What to plan for: with what the radius costs where records are clipped, and with what a sample says.
+    fn setting(&self) -> Result<(Planner, Epsilon, Option<Clipping>, Option<SampleResult>)> {
         if let (Some(aggregate), Some(task)) = (&self.aggregate, &self.task) {
             let task = files::task(task)?;
             let covariance = Covariance::estimate(&files::aggregate(aggregate, &task)?, &task)?;
@@ -219,14 +210,14 @@ impl Plan {
             let epsilon = task.guarantee().epsilon;
             let planner = Planner::of_task(spectrum, self.rank, &task)?;
             let clipping = Clipping::of_estimate(&covariance, &task);
-            return Ok(Planned { planner, epsilon, clipping, sample: None });
+            return Ok((planner, epsilon, clipping, None));
         }
         if let (Some(path), Some(task)) = (&self.sample, &self.task) {
             let task = files::task(task)?;
             let epsilon = task.guarantee().epsilon;
             let question = (self.records.unwrap_or(REPORTS), self.target);
             let (sample, planner) = sample::try_settings(path, &task, self.rank, &self.reading, question)?;
-            return Ok(Planned { planner, epsilon, clipping: None, sample: Some(sample) });
+            return Ok((planner, epsilon, None, Some(sample)));
         }
         let (Some(dimension), Some(Eigenvalues(signals)), Some(epsilon)) =
             (self.dimension, self.spectrum.clone(), self.epsilon)
@@ -252,7 +243,7 @@ impl Plan {
             None => (spectrum, Bounding::UnitNorm),
         };
         let planner = Planner::new(spectrum, self.rank, family, bounding)?.with_centring(self.mean.centring.centre);
-        Ok(Planned { planner, epsilon, clipping, sample: None })
+        Ok((planner, epsilon, clipping, None))
     }
 }
 

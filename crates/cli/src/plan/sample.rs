@@ -214,14 +214,13 @@ fn spectrum(components: &Components, mean_share: f64) -> Result<Spectrum> {
 impl SampleResult {
     pub(super) fn text(&self, target: Option<f64>) -> String {
         let own = &self.settings[0];
+        let [empty, mean] = [own.empty_share, own.mean_share].map(|share| 100.0 * share);
         let mut text = format!(
-            "sample      {}, {:.1} % of them with zeros alone; the mean has {:.0} % of the second moments of bounded \
-             records\n\
+            "sample      {}, {empty:.1} % of them with zeros alone; the mean has {mean:.0} % of the second moments of \
+             bounded records\n\
              settings    columns as in the task, or with robust offsets and scales. Errors: of noise in {}; of \
              bounding, between PCA of all bounded records and ordinary PCA about the mean; together, about{}\n",
             plural(self.records, "public record"),
-            100.0 * own.empty_share,
-            100.0 * own.mean_share,
             plural(self.reports, "report"),
             target.map(|target| format!("; people for the error {target} of noise")).unwrap_or_default(),
         );

@@ -57,9 +57,8 @@ pub(super) fn tested(test: &RankTest, dimension: usize, unit: Unit) -> String {
         }
     }
     text += &table.text(usize::MAX, INDENT);
-    let rest = test.components.get(rank).map(|first| first.rest);
-    let rest =
-        rest.map(|rest| format!("; each direction of the rest has {}", unit.of_variance(rest))).unwrap_or_default();
+    let rest = test.components.get(rank).map(|first| unit.of_variance(first.rest));
+    let rest = rest.map(|rest| format!("; each direction of the rest has {rest}")).unwrap_or_default();
     text + &format!(
         "{:INDENT$}p: how often noise alone gives that much, if the population is isotropic beside the components \
          before{rest} ({})\n",
