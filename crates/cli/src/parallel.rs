@@ -8,19 +8,17 @@ use std::thread::{available_parallelism, scope};
 /// are started, because the others would fail in the same way.
 pub fn on_all_cores<T: Send, E: Send>(count: usize, work: impl Fn(usize) -> Result<T, E> + Sync) -> Result<Vec<T>, E> {
     let next = AtomicUsize::new(0);
+    let take = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|index| *index < count);
     let worker = || {
         let mut done = vec![];
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            if index >= count {
-                return done;
-            }
+        while let Some(index) = take() {
             let result = work(index);
             if result.is_err() {
                 next.fetch_max(count, Ordering::Relaxed);
             }
             done.push((index, result));
         }
+        done
     };
     let threads = available_parallelism().map_or(1, usize::from).min(count);
     let mut done: Vec<_> = scope(|scope| {

@@ -52,16 +52,11 @@ impl LinearAxis {
 
 /// A number in the form of an axis label.
 pub fn label(value: f64) -> String {
-    let magnitude = value.abs();
-    if value == 0.0 {
-        "0".to_owned()
-    } else if (1e-3..1e5).contains(&magnitude) {
+    match value.abs() {
+        0.0 => "0".to_owned(),
         // Multiples of a step carry rounding in their last digits.
-        let rounded = format!("{value:.5}");
-        rounded.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        let text = format!("{value:.1e}");
-        text.replace(".0e", "e")
+        1e-3..1e5 => format!("{value:.5}").trim_end_matches('0').trim_end_matches('.').to_owned(),
+        _ => format!("{value:.1e}").replace(".0e", "e"),
     }
 }
 
