@@ -71,10 +71,8 @@ fn text(lengths: &Lengths) -> String {
     for quantile in &lengths.quantiles {
         let length = quantile.length.map_or("outside what was asked about".to_owned(), rounded);
         let lower = three_digits(quantile.lower, f64::floor);
-        let range = match quantile.upper {
-            Some(upper) => format!("{lower} to {}", three_digits(upper, f64::ceil)),
-            None => format!("at least {lower}"),
-        };
+        let range = quantile.upper.map(|upper| format!("{lower} to {}", three_digits(upper, f64::ceil)));
+        let range = range.unwrap_or_else(|| format!("at least {lower}"));
         text += &format!("length      {:>2.0} % of the records: {length} ({range})\n", 100.0 * quantile.share);
     }
     for clipping in &lengths.radii {
@@ -90,10 +88,8 @@ fn text(lengths: &Lengths) -> String {
 /// What a radius costs.
 pub(super) fn clipping_text(clipping: &Clipping) -> String {
     let radius = rounded(clipping.radius.value());
-    let people = match clipping.people {
-        Some(people) => format!("{} times the people that unit norm takes", rounded(people)),
-        None => "more people than can be told".to_owned(),
-    };
+    let people = clipping.people.map(|people| format!("{} times the people that unit norm takes", rounded(people)));
+    let people = people.as_deref().unwrap_or("more people than can be told");
     let warning = if clipping.costs_much() { ": choose one that half of the records reach" } else { "" };
     format!("radius      {radius}: {people}{warning}\n")
 }

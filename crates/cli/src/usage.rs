@@ -26,10 +26,9 @@ pub(super) fn line(error: &clap::Error) -> String {
     for tip in parts.flat_map(str::lines).filter_map(|line| line.trim().strip_prefix("tip: ")) {
         text += &format!("; {tip}");
     }
-    if matches!(error.kind(), ErrorKind::ValueValidation | ErrorKind::InvalidValue) {
-        text
-    } else {
-        format!("{text} (Usage: `{} --help`)", command(error))
+    match error.kind() {
+        ErrorKind::ValueValidation | ErrorKind::InvalidValue => text,
+        _ => format!("{text} (Usage: `{} --help`)", command(error)),
     }
 }
 

@@ -49,14 +49,10 @@ impl PlanResult {
         text.extend(self.clipping.as_ref().map(clipping_text));
         text.extend(self.sample.as_ref().map(|sample| sample.text(plan.target)));
         for (index, records) in plan.threshold_records_per_component.iter().enumerate() {
-            let share = match plan.signals.get(index) {
-                Some(signal) => format!("eigenvalue {signal:.4}"),
-                None => "none above the rest".to_owned(),
-            };
-            let from = match records {
-                Some(records) => format!("recoverable from {}", plural(*records, "report")),
-                None => "not recoverable by any number of reports".to_owned(),
-            };
+            let share = plan.signals.get(index).map(|signal| format!("eigenvalue {signal:.4}"));
+            let share = share.as_deref().unwrap_or("none above the rest");
+            let from = records.map(|records| format!("recoverable from {}", plural(records, "report")));
+            let from = from.as_deref().unwrap_or("not recoverable by any number of reports");
             text += &format!("  component {:<3} {share:<20} {from}\n", index + 1);
         }
         text += &format!(
@@ -119,10 +115,8 @@ fn predicted_text(what: &str, predicted: &Prediction, uninformed: f64) -> String
 
 fn shuffled_text(shuffled: &ShuffledPlan, plan: &Plan) -> String {
     let batch = format!("each batch of {}", plural(shuffled.honest_reports, "honest report"));
-    let allowed = match shuffled.local_epsilon {
-        Some(epsilon) => format!("epsilon {} per report", at_least(epsilon.value())),
-        None => "no epsilon per report keeps it".to_owned(),
-    };
+    let allowed = shuffled.local_epsilon.map(|epsilon| format!("epsilon {} per report", at_least(epsilon.value())));
+    let allowed = allowed.as_deref().unwrap_or("no epsilon per report keeps it");
     let mut text = format!(
         "shuffled: ({}, {}) for any two records of one person in {batch}, against those who cannot know whose report \
             or id is whose, as an aggregator that does not work together with its relay: {allowed}\n",

@@ -91,10 +91,8 @@ fn radius(lengths: &Lengths, clipping: &Clipping) -> String {
     let value = clipping.radius.value();
     let is_median = |quantile: &Quantile| quantile.share == 0.5 && quantile.length == Some(value);
     let advised = if lengths.quantiles.iter().any(is_median) { ", advised" } else { "" };
-    let cost = match clipping.people {
-        Some(people) => format!("{} times the people", three_digits(people, f64::round)),
-        None => "more people than can be told".to_owned(),
-    };
+    let cost = clipping.people.map(|people| format!("{} times the people", three_digits(people, f64::round)));
+    let cost = cost.as_deref().unwrap_or("more people than can be told");
     format!("radius {}{advised}: {cost}", three_digits(value, f64::round))
 }
 

@@ -410,10 +410,9 @@ fn assumption(answer: &Answer) -> Option<String> {
     let parts: Vec<&str> = parts.iter().filter(|(_, is_there)| *is_there).map(|(name, _)| *name).collect();
     let (last, others) = parts.split_last()?;
     let others = if others.is_empty() { String::new() } else { format!("{} and ", others.join(", ")) };
-    let sparse = if answer.found.penalty().is_some() {
-        ", and its components are as sparse as these, as dense as plain ones, or between"
-    } else {
-        ""
+    let sparse = match answer.found.penalty() {
+        Some(_) => ", and its components are as sparse as these, as dense as plain ones, or between",
+        None => "",
     };
     let choice =
         if answer.asked.family.is_some() { ", and the choice of epsilon does not depend on the record" } else { "" };
