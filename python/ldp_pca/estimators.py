@@ -30,7 +30,7 @@ try:
 except ImportError as _missing:
     raise ImportError("the estimators need scikit-learn 1.6 or later: pip install 'ldp-pca[sklearn]'") from _missing
 
-from ._answers import Floats
+from ._answers import Bools, Floats
 from ._budget import book
 from ._inputs import is_from, is_pandas_frame, numbers_of
 from ._native import Aggregate, Randomizer, Task
@@ -48,6 +48,7 @@ from .errors import (
 )
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     from typing_extensions import Literal, Self, TypeAlias
 
     from ._planning import Mechanism
@@ -173,6 +174,23 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     (20000, 2)
     """
 
+    components_: Floats
+    explained_variance_: Floats
+    explained_variance_ratio_: Floats
+    singular_values_: Floats
+    noise_variance_: float
+    mean_: Floats
+    noise_edge_: float
+    n_components_: int
+    n_samples_: int
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[np.object_]
+    guarantee_: str
+    task_: Task
+    aggregate_: Aggregate
+    recovery_: Recovery
+    _told: set[tuple[type[Warning], str]]
+
     def __init__(
         self,
         n_components: Components = 2,
@@ -224,7 +242,7 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             With a ``random_state``.
         """
         self._check_components()
-        self._told: set[tuple[type[Warning], str]] = set()
+        self._told = set()
         X = self._validated(X, ensure_min_samples=2)  # noqa: N806
         return self._recovered(self._randomized(X, Aggregate(self._task(X))))
 
@@ -628,6 +646,10 @@ class LocalSparsePCA(LocalPCA):
     components_, explained_variance_, mean_, …
         As of `LocalPCA`.
     """
+
+    support_: Bools
+    relative_gap_: float
+    penalty_: float
 
     def __init__(
         self,
