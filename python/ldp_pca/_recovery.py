@@ -540,8 +540,8 @@ def recover(
         Where a component cannot be distinguished from noise.
     """
     given = dict(locals())
-    of_sparse = ("penalty", "tolerance", "path", "baselines")
-    unused = [name for name in of_sparse if given[name] not in (None, "auto") and given[name] is not False]
+    of_sparse = {"penalty": "auto", "tolerance": None, "path": None, "baselines": False}
+    unused = [name for name, usual in of_sparse.items() if given[name] != usual]
     if unused and not sparse:
         raise RecoveryError(f"{' and '.join(unused)} of plain components: ask for sparse=True, or leave it out")
     if isinstance(rank, str) and rank != "auto":
