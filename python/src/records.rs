@@ -411,8 +411,10 @@ impl Given {
         }
         if let Ok(number) = value.cast_exact::<PyFloat>() {
             let number: f64 = number.extract()?;
-            let text = || text_of(number).map_or(Self::Missing, Self::Text);
-            return Ok(if are_texts { text() } else { Self::Number(number) });
+            if !are_texts {
+                return Ok(Self::Number(number));
+            }
+            return Ok(text_of(number).map_or(Self::Missing, Self::Text));
         }
         if let Ok(text) = value.cast::<PyString>() {
             // A lone surrogate is a character that no schema lists.
