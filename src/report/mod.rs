@@ -59,7 +59,7 @@ mod tests {
         let (digest, id) = (TaskDigest::new(core::array::from_fn(|index| index as u8)), ReportId::new([0xab; 16]));
         let report = Report::from_parts(digest, id, vec![77; 3]);
         assert_eq!(format!("{report:?}"), format!("Report {{ id: {}, payload: 3 bytes }}", "ab".repeat(16)));
-        assert_eq!((report.task_prefix(), report.id()), ([0, 1, 2, 3, 4, 5, 6, 7], id));
+        assert_eq!((report.task_prefix, report.id()), ([0, 1, 2, 3, 4, 5, 6, 7], id));
         assert_eq!(report.payload(), [77; 3]);
     }
 }
