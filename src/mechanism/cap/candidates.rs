@@ -147,7 +147,7 @@ mod tests {
         }
 
         /// The entries of the table that candidate `index` is made of.
-        pub(in crate::mechanism::cap) fn entries(&self, index: u32) -> Vec<i8> {
+        fn entries(&self, index: u32) -> Vec<i8> {
             let keystream = self.keystream(index);
             let words = blocks(&keystream)[..self.blocks()].iter().flat_map(words);
             let numbers =
@@ -184,7 +184,7 @@ mod tests {
         }
 
         /// The offset added to the product of candidate `index` with a record.
-        pub(in crate::mechanism::cap) fn offset(&self, index: u32) -> i32 {
+        fn offset(&self, index: u32) -> i32 {
             offset(&words(&blocks(&self.keystream(index))[0]))
         }
     }
