@@ -75,7 +75,7 @@ impl AuditLog {
     pub(super) fn open(config: &LogConfig) -> Result<Self, ServerError> {
         let log = Self { addresses: config.addresses, ..Self::at(config.audit.clone()) };
         if let Some(path) = &log.path {
-            append(path).map_err(|source| ServerError::File { path: path.clone(), source })?;
+            append(path).map_err(|source| ServerError::AuditLog { path: path.clone(), source })?;
         }
         Ok(log)
     }

@@ -16,9 +16,9 @@ pub enum ServerError {
     /// A setting that makes no sense.
     #[error("{0}")]
     Config(String),
-    /// A file of secrets, or the audit trail.
+    /// A file of secrets.
     #[error("{}: {source}; it must be this user's to read, and its folder to write", path.display())]
-    File {
+    Secret {
         /// The file.
         path: PathBuf,
         /// The system's error.
@@ -27,6 +27,14 @@ pub enum ServerError {
     /// An invalid token.
     #[error("{0}")]
     Token(String),
+    /// The audit trail.
+    #[error("{}: {source}; the folder of the audit log must be this user's to write", path.display())]
+    AuditLog {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
     /// The folder of the page.
     #[error("{} is not a folder: build the page first, or serve without it", path.display())]
     Page {

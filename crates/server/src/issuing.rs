@@ -50,7 +50,7 @@ pub(super) struct Issuer {
 impl Issuer {
     /// With the key in `path`, which is created if missing.
     pub(super) fn load(path: &Path) -> Result<Self, ServerError> {
-        let refused = |source| ServerError::File { path: path.to_owned(), source };
+        let refused = |source| ServerError::Secret { path: path.to_owned(), source };
         let make = || random_line(32).map(|line| format!("{line}crc32 {}\n", checksum_of(line.trim())));
         let (text, _) = read_or_make(path, make).map_err(refused)?;
         let key = match text.split_whitespace().collect::<Vec<_>>()[..] {

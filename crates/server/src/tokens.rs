@@ -60,7 +60,7 @@ impl Tokens {
                 return Ok(tokens);
             }
             let path = TokenConfig::made_file(data, role);
-            let refused = |source| ServerError::File { path: path.clone(), source };
+            let refused = |source| ServerError::Secret { path: path.clone(), source };
             let (text, new) = read_or_make(&path, || random_line(32)).map_err(refused)?;
             if new {
                 made.push(path.clone());
@@ -141,7 +141,7 @@ fn named(role: &str, listed: &[Secret], file: Option<&Path>) -> Result<Vec<Token
         tokens.push(read(token.text(), role, tokens.len(), place)?);
     }
     let Some(path) = file else { return Ok(tokens) };
-    let text = std::fs::read_to_string(path).map_err(|source| ServerError::File { path: path.to_owned(), source })?;
+    let text = std::fs::read_to_string(path).map_err(|source| ServerError::Secret { path: path.to_owned(), source })?;
     lines(role, path, &text, tokens)
 }
 

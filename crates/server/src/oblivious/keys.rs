@@ -30,7 +30,7 @@ pub(in super::super) struct GatewayKeys {
 impl GatewayKeys {
     /// The keys in `path`, which is created with one if missing.
     pub(in super::super) fn load(path: &Path) -> Result<Self, ServerError> {
-        let refused = |source| ServerError::File { path: path.to_owned(), source };
+        let refused = |source| ServerError::Secret { path: path.to_owned(), source };
         let (text, _) = read_or_make(path, || random_line(DIGITS / 2)).map_err(refused)?;
         Self::read(&text).map_err(|problem| refused(io::Error::other(problem)))
     }

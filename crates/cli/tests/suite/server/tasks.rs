@@ -131,7 +131,7 @@ fn tokens_are_made_at_the_first_start_for_their_owner_alone_and_several_are_good
     assert!(error.to_string().contains("tokens.admin has 10 characters"), "{error}");
     let missing = TokenConfig { admin_file: Some(data.path().join("none")), ..TokenConfig::default() };
     let error = refusal(ServerConfig { tokens: missing, ..made }, &[]);
-    assert!(matches!(error, ServerError::File { .. }) && error.to_string().contains("none"), "{error}");
+    assert!(matches!(error, ServerError::Secret { .. }) && error.to_string().contains("none"), "{error}");
 }
 
 #[test]
