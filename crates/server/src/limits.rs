@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderMap, HeaderName, Request, header};
-use serde::de::{DeserializeOwned, Error};
+use serde::de::{DeserializeOwned, Error as _};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
@@ -174,7 +174,7 @@ impl Limits {
         let bytes = self.collect(headers, body, most, too_large, |_, _| Ok(())).await?;
         // Derived readers would also take an array of the members' values in their order.
         let read = if bytes.trim_ascii_start().starts_with(b"[") {
-            Err(Error::custom("expected an object"))
+            Err(serde_json::Error::custom("expected an object"))
         } else {
             serde_json::from_slice(&bytes)
         };
@@ -213,7 +213,7 @@ impl Limits {
         };
         match timeout(self.config.request_timeout, collect).await {
             Ok(Ok(bytes)) => Ok(bytes),
-            Ok(Err(problem)) => Err(self.refuse(headers, &mut body, problem)),
+            Ok(Err(problem)) => Err(self.refuse_longer(headers, &mut body, most, problem)),
             Err(_) => Err(too_slow()),
         }
     }
@@ -222,11 +222,16 @@ impl Limits {
     /// they have sent everything, and see a broken connection otherwise. A client that waits for `100 Continue` has not
     /// sent it.
     pub(super) fn refuse(&self, headers: &HeaderMap, body: &mut Body, problem: Problem) -> Problem {
+        self.refuse_longer(headers, body, self.config.max_body_bytes, problem)
+    }
+
+    /// The refusal of a body that may have `most` bytes: no more than twice as many are still read.
+    fn refuse_longer(&self, headers: &HeaderMap, body: &mut Body, most: usize, problem: Problem) -> Problem {
         if headers.contains_key(header::EXPECT) || body.is_end_stream() {
             return problem;
         }
         let Ok(permit) = Arc::clone(&self.lingering).try_acquire_owned() else { return problem };
-        let (mut body, mut left) = (mem::take(body), self.config.max_body_bytes.saturating_mul(2));
+        let (mut body, mut left) = (mem::take(body), most.saturating_mul(2));
         tokio::spawn(async move {
             let discard = async {
                 while let Some(Ok(data)) = next_data(&mut body).await {

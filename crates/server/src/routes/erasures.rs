@@ -33,7 +33,7 @@ const DOCUMENT_BYTES: usize = 64 * MOST;
 
 /// The ids of the reports to erase.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 struct Wanted {
     ids: Vec<ReportId>,
 }

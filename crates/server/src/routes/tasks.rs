@@ -67,7 +67,7 @@ pub(super) async fn status(State(app): State<Arc<App>>, id: Id) -> Result<Json<V
 
 /// A task and its operator's settings.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 struct PutTask {
     /// Read by its own strict reader.
     task: Box<RawValue>,
@@ -152,7 +152,7 @@ pub(super) async fn delete(
 
 /// The number of ids wanted.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 struct WantedIds {
     count: u32,
 }
@@ -293,8 +293,10 @@ fn check_refinement(
             "refine_after is {after}, but max_records is {most}: the second wave would never open; give fewer"
         ));
     }
-    let refined = placeholder(task, plan).map(drop);
-    refined.or_else(|error| bad(format!("the task cannot be refined at rank {rank}: {error}")))
+    match placeholder(task, plan) {
+        Ok(_) => Ok(()),
+        Err(error) => bad(format!("the task cannot be refined at rank {rank}: {error}")),
+    }
 }
 
 pub(super) fn not_stored(error: &StoreError) -> Problem {
