@@ -126,6 +126,6 @@ pub(super) fn describe(error: &tokio_postgres::Error) -> String {
     if let Some(error) = error.as_db_error() {
         return format!("{} ({})", error.message(), error.code().code());
     }
-    let causes = successors(Some(error as &(dyn Error + 'static)), |error| error.source());
+    let causes = successors(Some(error as &(dyn Error + 'static)), |&error| error.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
