@@ -27,6 +27,6 @@ pub(super) fn check_media_type(headers: &HeaderMap, what: &str, types: &[&str]) 
 
 /// The task in a path, where it has the form of a digest: clients can write anything there.
 pub(super) fn task_of(path: &str) -> Option<&str> {
-    let task = path.strip_prefix("/tasks/")?.get(..64)?;
-    task.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(task)
+    let task = path.strip_prefix("/tasks/")?.split('/').next()?;
+    (task.len() == 64 && task.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(task)
 }
