@@ -64,7 +64,8 @@ impl Folder {
     ) -> Result<Self, RelayError> {
         fs::create_dir_all(path).map_err(|source| failed(path, source))?;
         let lock = lock(path)?;
-        let (key, sealed_length) = (SealingKey::read(&pinned_keys(path, batch, bytes, keys)?)?, sealed_length(bytes));
+        let key = SealingKey::read(&pinned_keys(path, batch, bytes, keys)?)?;
+        let sealed_length = sealed_length(bytes);
         let mut complete = numbers(path)?;
         let last = complete.pop().unwrap_or(1);
         let mut waiting = Vec::new();

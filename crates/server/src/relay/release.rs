@@ -66,7 +66,8 @@ impl Stop {
     fn wait(&self, time: Duration) -> bool {
         let (set, changed) = &*self.0;
         let waited = changed.wait_timeout_while(hold(set), time, |set| !*set);
-        !*waited.unwrap_or_else(PoisonError::into_inner).0
+        let (set, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        !*set
     }
 }
 

@@ -57,10 +57,10 @@ pub(super) async fn erase(client: &Client, task: &DeletedTask) -> Result<(), Pos
 async fn erase_where(client: &Client, condition: &str) -> Result<bool, PostgresError> {
     let statements = Statements::to("erase a deleted task", client);
     let erase = format!("DELETE FROM ldp_pca.deleted WHERE {condition} RETURNING number");
-    let numbers = statements.rows(&erase, &[]).await?;
-    for number in &numbers {
-        let number: i32 = number.get(0);
+    let erased = statements.rows(&erase, &[]).await?;
+    for row in &erased {
+        let number: i32 = row.get(0);
         statements.run(&format!("DROP TABLE IF EXISTS ldp_pca.reports_{number}")).await?;
     }
-    Ok(!numbers.is_empty())
+    Ok(!erased.is_empty())
 }
