@@ -191,8 +191,10 @@ impl NoiseLaw {
         rng: &mut R,
     ) -> Result<DMatrix<f64>, NoiseError> {
         let (expected, found) = (self.dimension, truth.dimension());
+        if found != expected {
+            return Err(NoiseError::Dimension { expected, found });
+        }
         match self.about {
-            _ if found != expected => Err(NoiseError::Dimension { expected, found }),
             Some(about) => self.draw_centred(about.centring, truth, mean, rng),
             None => Ok(self.draw_moments(truth, rng)),
         }

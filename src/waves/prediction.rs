@@ -350,11 +350,11 @@ impl<'a> Waves<'a> {
         let (sin_theta_squared, not_elliptical): (f64, f64) = (per_component.iter().sum(), not_elliptical.iter().sum());
         let gain = |after: f64| one_wave / after.max(f64::MIN_POSITIVE);
         let (error, most) = (errors.iter().copied().fold(0.0, f64::max), MOST_FIRST_ERROR);
-        let refused = match gain(not_elliptical) {
-            _ if error > most && even => Some(WaveRefusal::Sample { error, most }),
-            _ if error > most => Some(WaveRefusal::FirstWave { error, most }),
-            gain if gain < least_gain => Some(WaveRefusal::Gain { gain, least: least_gain }),
-            _ => None,
+        let surely_gained = gain(not_elliptical);
+        let refused = if error > most {
+            Some(if even { WaveRefusal::Sample { error, most } } else { WaveRefusal::FirstWave { error, most } })
+        } else {
+            (surely_gained < least_gain).then_some(WaveRefusal::Gain { gain: surely_gained, least: least_gain })
         };
         TwoWaves {
             share: 0.0,
