@@ -13,9 +13,9 @@ use ldp_pca::task::Task;
 use ldp_pca_records::{FileFormat, START};
 use serde::Serialize;
 
-use super::columnar::{self, ReportRows};
+use super::columnar::{self, Content, for_each_report_batch};
 use super::error::{CliError, InFile as _, Result};
-use super::files::{self, Input};
+use super::files;
 use super::kind::{Kind, Needed};
 use super::output::{Format, plural, reading};
 use super::writing::{Output, Target};
@@ -123,10 +123,8 @@ struct Summing<'a> {
 impl Summing<'_> {
     fn add_file(&mut self, path: &Path) -> Result<()> {
         let (mut file, length) = files::open(path)?;
-        if let Input::File(file) = &mut file
-            && columnar::in_no_order(path, file)? == Some(FileFormat::Parquet)
-        {
-            return self.add_table(path, ReportRows::in_file(path, file.try_clone().in_file(path)?)?);
+        if let Some((FileFormat::Parquet, content)) = columnar::in_no_order(path, &mut file)? {
+            return self.add_table(path, content);
         }
         let content = BufReader::with_capacity(1 << 20, reading("aggregating", length).wrap_read(file));
         let (start, mut content) = files::start(content, START).in_file(path)?;
@@ -136,7 +134,7 @@ impl Summing<'_> {
             return self.sums.merge(&mut self.aggregate, &other).in_file(path);
         }
         if kind == Kind::Format(FileFormat::Parquet) {
-            return self.add_table(path, ReportRows::new(path, content)?);
+            return self.add_table(path, Content::Stream(Box::new(BufReader::new(content))));
         }
         Needed::Reports.check(path, &start)?;
         let length = report_bytes(self.task);
@@ -154,10 +152,10 @@ impl Summing<'_> {
     }
 
     /// Adds the reports of a Parquet file.
-    fn add_table(&mut self, path: &Path, rows: ReportRows) -> Result<()> {
+    fn add_table(&mut self, path: &Path, content: Content) -> Result<()> {
         let mut place = Place { path, part: "row", is_text: false, read: 0 };
         let size = (report_bytes(self.task), BATCH_BYTES, BATCH);
-        rows.for_each_batch(path, size, |rows| self.add(&mut place, rows))
+        for_each_report_batch(path, content, size, |rows| self.add(&mut place, rows))
     }
 
     /// Adds the reports that follow those read so far.

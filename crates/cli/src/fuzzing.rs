@@ -9,23 +9,20 @@ use ldp_pca::linalg::SymmetricMatrix;
 use ldp_pca::schema::Schema;
 use ldp_pca_server::ServerConfig;
 
-use crate::columnar::ReportRows;
-use crate::error::CliError;
+use crate::columnar::{Content, for_each_report_batch};
+use crate::error::{CliError, Result};
 use crate::records::{Header, Opening, RecordFile, Row, is_header_of, looks_like_names};
 use crate::{files, serve};
 
 /// The name of a file in messages.
 const NAME: &str = "fuzzed";
 
-/// A message as a user would see it.
-pub type Result<T> = core::result::Result<T, String>;
-
 /// The content of a file of records.
 pub struct Records {
     /// Those of its header.
     pub names: Option<Vec<String>>,
     /// Each with its line, and its problem if it cannot be read.
-    pub rows: Vec<(u64, Result<Vec<String>>)>,
+    pub rows: Vec<(u64, core::result::Result<Vec<String>, String>)>,
     /// Rows of an NPY file.
     pub numbers: Vec<Vec<f64>>,
     /// Whether they are columns, which all have names, and not lines.
@@ -57,23 +54,21 @@ pub fn records(bytes: &[u8], choice: u8, schema: Option<&Schema>) -> Result<Reco
         Some(schema) => is_header_of(schema, fields),
         None => looks_like_names(fields),
     };
-    let file = RecordFile::new(Path::new(NAME), Cursor::new(bytes.to_vec()), &opening, is_header);
-    let file = file.map_err(|error| error.to_string())?;
+    let file = RecordFile::new(Path::new(NAME), Cursor::new(bytes.to_vec()), &opening, is_header)?;
     let mut found = Records {
         names: file.names().map(<[String]>::to_vec),
         rows: vec![],
         numbers: vec![],
         columnar: file.part() == "row",
     };
-    let read = file.for_each(|line, row| {
+    file.for_each(|line, row| {
         match row {
             Row::Text(_, Some(problem)) => found.rows.push((line, Err(problem.to_owned()))),
             Row::Text(fields, None) => found.rows.push((line, Ok(fields.iter().map(ToOwned::to_owned).collect()))),
             Row::Numbers(numbers) => found.numbers.push(numbers.to_vec()),
         }
         if found.rows.len() > MOST_ROWS { Err(CliError::failed("enough rows")) } else { Ok(()) }
-    });
-    read.map_err(|error| error.to_string())?;
+    })?;
     Ok(found)
 }
 
@@ -83,12 +78,11 @@ pub fn records(bytes: &[u8], choice: u8, schema: Option<&Schema>) -> Result<Reco
 /// The message that a user would see.
 pub fn reports(bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
     let mut found = vec![];
-    let rows = ReportRows::new(Path::new(NAME), bytes).map_err(|error| error.to_string())?;
-    let read = rows.for_each_batch(Path::new(NAME), (1, MOST_ROWS, MOST_ROWS), |rows| {
+    let content = Content::Stream(Box::new(Cursor::new(bytes.to_vec())));
+    for_each_report_batch(Path::new(NAME), content, (1, MOST_ROWS, MOST_ROWS), |rows| {
         found.extend(rows.iter().map(|row| row.to_vec()));
         if found.len() > MOST_ROWS { Err(CliError::failed("enough rows")) } else { Ok(()) }
-    });
-    read.map_err(|error| error.to_string())?;
+    })?;
     Ok(found)
 }
 
@@ -98,13 +92,12 @@ pub fn reports(bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
 /// The message that a user would see.
 pub fn symmetric(bytes: &[u8]) -> Result<SymmetricMatrix> {
     files::symmetric(Path::new(NAME), Cursor::new(bytes.to_vec()), bytes.len() as u64)
-        .map_err(|error| error.to_string())
 }
 
 /// Reads the settings of a server.
 ///
 /// # Errors
 /// The message that a user would see.
-pub fn config(text: &str) -> Result<ServerConfig> {
+pub fn config(text: &str) -> core::result::Result<ServerConfig, String> {
     serve::config::parse(text)
 }

@@ -19,9 +19,9 @@ pub(super) use ldp_pca_records::{Header, is_header_of, looks_like_names};
 use serde::Serialize;
 
 use super::choice::{Choice, one_of};
-use super::columnar::{self, Cells, ColumnarRows};
+use super::columnar::{self, ColumnarRows, Content};
 use super::error::{CliError, InFile as _, Result};
-use super::files::{self, Input, NpyRows, unpacked};
+use super::files::{self, NpyRows, unpacked};
 use super::kind::{self, Needed};
 use super::output::{note, reading};
 
@@ -141,10 +141,9 @@ impl RecordFile {
     pub fn open(path: &Path, opening: &Opening, is_header: impl Fn(&[&str]) -> bool) -> Result<Self> {
         let (mut input, length) = files::open(path)?;
         if !opening.is_text(path)
-            && let Input::File(file) = &mut input
-            && let Some(kind) = columnar::in_no_order(path, file)?
+            && let Some((kind, content)) = columnar::in_no_order(path, &mut input)?
         {
-            let rows = Rows::Columnar(ColumnarRows::in_file(path, kind, file.try_clone().in_file(path)?)?);
+            let rows = Rows::Columnar(ColumnarRows::new(path, kind, content)?);
             return Ok(Self { path: path.to_owned(), rows, other: None });
         }
         Self::new(path, reading("reading", length).wrap_read(input), opening, is_header)
@@ -169,7 +168,8 @@ impl RecordFile {
         let rows = match if is_text { FileFormat::Text } else { FileFormat::of(&start) } {
             FileFormat::NumPy => Rows::Npy(NpyRows::new(path, Cursor::new(start).chain(content))?),
             kind @ (FileFormat::Parquet | FileFormat::ArrowFile | FileFormat::ArrowStream) => {
-                Rows::Columnar(ColumnarRows::new(path, kind, Box::new(Cursor::new(start).chain(content)))?)
+                let content = Content::Stream(Box::new(Cursor::new(start).chain(content)));
+                Rows::Columnar(ColumnarRows::new(path, kind, content)?)
             }
             _ => {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -243,10 +243,7 @@ impl RecordFile {
                     visit(number, Row::Numbers(&row))?;
                 }
             }
-            Rows::Columnar(rows) => rows.for_each(&path, |number, cells| match cells {
-                Cells::Text(cells) => visit(number, Row::Text(cells, None)),
-                Cells::Numbers(numbers) => visit(number, Row::Numbers(numbers)),
-            })?,
+            Rows::Columnar(rows) => rows.for_each(&path, visit)?,
         }
         Ok(())
     }

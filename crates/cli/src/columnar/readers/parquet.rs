@@ -1,39 +1,39 @@
 //! Batches of rows from a Parquet file.
 
+use std::path::Path;
+
+use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::basic::Compression;
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 
 use super::decoders::decoded;
 use super::pages::Pages;
-
-/// The cells of one batch, about, so that wide rows do not take much memory.
-const CELLS: usize = 1 << 16;
+use super::rows::damaged;
+use crate::error::{InFile as _, Result};
+use crate::output::bar;
 
 /// A Parquet file whose columns are known.
 pub(super) struct Parquet(ParquetRecordBatchReaderBuilder<Pages>);
 
 impl Parquet {
     /// One of records. Its columns have the types that Arrow's writers note, dictionaries among them.
-    pub(super) fn of_records(pages: Pages) -> Result<Self, String> {
-        Self::new(
-            pages,
-            ArrowReaderOptions::new(),
-            "it is not a readable Parquet file: it is damaged, cut or encrypted",
-        )
+    pub(super) fn of_records(pages: Pages) -> core::result::Result<Self, String> {
+        let problem = "it is not a readable Parquet file: it is damaged, cut or encrypted";
+        Self::new(pages, ArrowReaderOptions::new(), problem)
     }
 
     /// One of reports. Its columns have the types of Parquet alone: those of binary are two.
-    pub(super) fn of_reports(pages: Pages) -> Result<Self, String> {
+    pub(super) fn of_reports(pages: Pages) -> core::result::Result<Self, String> {
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let problem = "the Parquet file cannot be read: it was cut, altered or encrypted, or the aggregator has not \
                        sealed it yet (`ldp-pca store export` writes all reports of a folder)";
         Self::new(pages, options, problem)
     }
 
-    fn new(pages: Pages, options: ArrowReaderOptions, problem: &str) -> Result<Self, String> {
+    fn new(pages: Pages, options: ArrowReaderOptions, problem: &str) -> core::result::Result<Self, String> {
         let builder =
             decoded(|| ParquetRecordBatchReaderBuilder::try_new_with_options(pages, options)).ok_or(problem)?;
         let chunks = builder.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns);
@@ -50,24 +50,34 @@ impl Parquet {
         self.0.schema().clone()
     }
 
-    /// The number of rows that it claims to have.
-    pub(super) fn rows(&self) -> u64 {
+    /// Calls `visit` with the rows of the columns at these places until it fails: in batches of at most `size` rows,
+    /// each with the number (from 1) of its first row.
+    pub(super) fn for_each_batch(
+        self,
+        path: &Path,
+        label: &'static str,
+        size: usize,
+        columns: &[usize],
+        mut visit: impl FnMut(u64, RecordBatch) -> Result<()>,
+    ) -> Result<()> {
+        // What it claims to have.
         let groups = self.0.metadata().row_groups().iter();
-        groups.filter_map(|group| u64::try_from(group.num_rows()).ok()).fold(0, u64::saturating_add)
-    }
-
-    /// The rows of the columns at these places.
-    pub(super) fn batches(self, columns: &[usize]) -> Result<ParquetRecordBatchReader, String> {
-        let size = (CELLS / columns.len().max(1)).max(1);
-        self.batches_of(size, columns)
-    }
-
-    /// The rows of the columns at these places, in batches of at most `size` rows.
-    pub(super) fn batches_of(self, size: usize, columns: &[usize]) -> Result<ParquetRecordBatchReader, String> {
-        decoded(|| {
+        let total = groups.filter_map(|group| u64::try_from(group.num_rows()).ok()).fold(0, u64::saturating_add);
+        let progress = bar(label, total);
+        let batches = decoded(|| {
             let mask = ProjectionMask::roots(self.0.parquet_schema(), columns.iter().copied());
             self.0.with_projection(mask).with_batch_size(size).build()
-        })
-        .ok_or_else(|| "its columns cannot be read: the file is damaged".to_owned())
+        });
+        let mut batches = batches.ok_or("its columns cannot be read: the file is damaged").in_file(path)?;
+        let mut read = 0;
+        while read < total {
+            let batch = decoded(|| batches.next().transpose()).flatten().filter(|batch| batch.num_rows() > 0);
+            let batch = batch.ok_or_else(|| damaged(path, read + 1))?;
+            let rows = batch.num_rows() as u64;
+            visit(read + 1, batch)?;
+            read += rows;
+            progress.set_position(read);
+        }
+        Ok(())
     }
 }

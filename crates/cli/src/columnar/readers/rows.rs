@@ -1,21 +1,22 @@
 //! The rows of a file of columns, one after the other.
 
-use std::fs::File;
-use std::io::BufRead;
 use std::path::Path;
 
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, SchemaRef};
 use ldp_pca_records::{FileFormat, StringRecord};
 
-use super::Cells;
 use super::arrow::Messages;
 use super::cells::{are_numbers, cells, have_texts, numbers};
 use super::decoders::decoded;
 use super::pages::Pages;
 use super::parquet::Parquet;
+use crate::columnar::Content;
 use crate::error::{CliError, InFile as _, Result};
-use crate::output::bar;
+use crate::records::Row;
+
+/// The cells of one batch, about, so that wide rows do not take much memory.
+const CELLS: usize = 1 << 16;
 
 /// The rows of a Parquet or Arrow file.
 pub(crate) struct ColumnarRows {
@@ -34,28 +35,18 @@ enum Source {
 }
 
 impl ColumnarRows {
-    /// Those of a Parquet or Arrow file, which are read where they lie.
-    pub(crate) fn in_file(path: &Path, kind: FileFormat, file: File) -> Result<Self> {
-        Self::in_pages(kind, Pages::File(file)).in_file(path)
-    }
-
-    /// Those of anything that is read from its start.
-    pub(crate) fn new(path: &Path, kind: FileFormat, content: Box<dyn BufRead>) -> Result<Self> {
-        if kind == FileFormat::ArrowStream {
-            let messages = Messages::in_stream(content).in_file(path)?;
-            return Ok(Self::of(&messages.schema(), Source::Arrow(messages)));
-        }
-        Self::in_pages(kind, Pages::in_memory(path, content)?).in_file(path)
-    }
-
-    fn in_pages(kind: FileFormat, pages: Pages) -> core::result::Result<Self, String> {
-        Ok(if kind == FileFormat::Parquet {
-            let parquet = Parquet::of_records(pages)?;
-            Self::of(&parquet.schema(), Source::Parquet(Box::new(parquet)))
-        } else {
-            let messages = Messages::in_file(pages)?;
-            Self::of(&messages.schema(), Source::Arrow(messages))
-        })
+    /// Those of a file of this format.
+    pub(crate) fn new(path: &Path, kind: FileFormat, content: Content) -> Result<Self> {
+        let messages = match (kind, content) {
+            (FileFormat::Parquet, content) => {
+                let parquet = Parquet::of_records(Pages::new(path, content)?).in_file(path)?;
+                return Ok(Self::of(&parquet.schema(), Source::Parquet(Box::new(parquet))));
+            }
+            (FileFormat::ArrowStream, Content::Stream(content)) => Messages::in_stream(content),
+            (_, content) => Messages::in_file(Pages::new(path, content)?),
+        };
+        let messages = messages.in_file(path)?;
+        Ok(Self::of(&messages.schema(), Source::Arrow(messages)))
     }
 
     fn of(schema: &SchemaRef, source: Source) -> Self {
@@ -98,7 +89,7 @@ impl ColumnarRows {
     }
 
     /// Calls `visit` with every row and its number (from 1) until it fails.
-    pub(crate) fn for_each(self, path: &Path, mut visit: impl FnMut(u64, Cells<'_>) -> Result<()>) -> Result<()> {
+    pub(crate) fn for_each(self, path: &Path, mut visit: impl FnMut(u64, Row<'_>) -> Result<()>) -> Result<()> {
         if let Some(place) = self.unread().next() {
             return Err(CliError::file(path, self.problem(place)));
         }
@@ -108,22 +99,17 @@ impl ColumnarRows {
         let mut rows = Rows { wanted: &wanted, numbers, read: 0 };
         match source {
             Source::Parquet(parquet) => {
-                let total = parquet.rows();
-                let progress = bar("reading", total);
-                let mut batches = parquet.batches(&places).in_file(path)?;
-                while rows.read < total {
-                    let batch = decoded(|| batches.next().transpose()).flatten().ok_or(());
-                    rows.visit(path, batch, &mut visit)?;
-                    progress.set_position(rows.read);
-                }
+                let size = (CELLS / places.len().max(1)).max(1);
+                parquet.for_each_batch(path, "reading", size, &places, |_, batch| rows.visit(path, &batch, &mut visit))
             }
             Source::Arrow(mut messages) => {
                 while let Some(batch) = messages.next_batch(&places).in_file(path)? {
-                    rows.visit(path, batch, &mut visit)?;
+                    let batch = batch.map_err(|()| damaged(path, rows.read + 1))?;
+                    rows.visit(path, &batch, &mut visit)?;
                 }
+                Ok(())
             }
         }
-        Ok(())
     }
 }
 
@@ -135,24 +121,23 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Visits those of a batch, which is an error where it could not be decoded.
+    /// Visits those of a batch.
     fn visit(
         &mut self,
         path: &Path,
-        batch: core::result::Result<RecordBatch, ()>,
-        visit: &mut impl FnMut(u64, Cells<'_>) -> Result<()>,
+        batch: &RecordBatch,
+        visit: &mut impl FnMut(u64, Row<'_>) -> Result<()>,
     ) -> Result<()> {
         let damaged = || damaged(path, self.read + 1);
-        let batch = batch.ok().filter(|batch| batch.num_rows() > 0).ok_or_else(damaged)?;
         if self.numbers {
-            let columns = self.columns(&batch, numbers).ok_or_else(damaged)?;
+            let columns = self.columns(batch, numbers).ok_or_else(damaged)?;
             let read = |place, row: &mut Vec<f64>| {
                 row.clear();
                 row.extend(columns.iter().map(|column| column.as_ref().map_or(f64::NAN, |number| number(place))));
             };
-            self.each(path, batch.num_rows(), read, |number, row| visit(number, Cells::Numbers(row)))
+            self.each(path, batch.num_rows(), read, |number, row| visit(number, Row::Numbers(row)))
         } else {
-            let columns = self.columns(&batch, cells).ok_or_else(damaged)?;
+            let columns = self.columns(batch, cells).ok_or_else(damaged)?;
             let mut text = String::new();
             let read = |place, row: &mut StringRecord| {
                 row.clear();
@@ -164,7 +149,7 @@ impl Rows<'_> {
                     row.push_field(&text);
                 }
             };
-            self.each(path, batch.num_rows(), read, |number, row| visit(number, Cells::Text(row)))
+            self.each(path, batch.num_rows(), read, |number, row| visit(number, Row::Text(row, None)))
         }
     }
 

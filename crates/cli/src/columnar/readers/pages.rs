@@ -9,6 +9,7 @@ use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::reader::{ChunkReader, Length};
 
 use super::decoders::LARGEST;
+use crate::columnar::Content;
 use crate::error::{CliError, InFile as _, Result};
 
 /// The bytes of a file.
@@ -18,8 +19,12 @@ pub(super) enum Pages {
 }
 
 impl Pages {
-    /// All of what is read from its start.
-    pub(super) fn in_memory(path: &Path, content: impl Read) -> Result<Self> {
+    /// Those of a file, or all of what is read from its start.
+    pub(super) fn new(path: &Path, content: Content) -> Result<Self> {
+        let content = match content {
+            Content::File(file) => return Ok(Self::File(file)),
+            Content::Stream(content) => content,
+        };
         let mut bytes = Vec::new();
         content.take(LARGEST + 1).read_to_end(&mut bytes).in_file(path)?;
         if bytes.len() as u64 > LARGEST {
