@@ -1,7 +1,5 @@
 //! Rows of text under a schema, and a schema from rows of text.
 
-use std::borrow::Cow;
-
 use ldp_pca::internal::schema::{Fit, read_fields};
 use ldp_pca::schema::infer::{Inference, InferenceOptions, Inferred};
 use ldp_pca::schema::{Column, ColumnKind, Schema, SchemaError, Value};
@@ -25,19 +23,14 @@ pub fn is_header_of(schema: &Schema, fields: &[&str]) -> bool {
 /// How the rows of a file become features of a schema.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    header: Option<MatchedHeader>,
+    has_header: bool,
+    /// The number of fields that every row must have.
+    fields: usize,
+    /// Where each column of the schema is. Ignored columns may be missing from a file with a header.
+    positions: Vec<Option<usize>>,
     notation: Notation,
     /// Of each column of the schema why nothing of it can be read, where the file's own types say so.
     unreadable: Vec<Option<String>>,
-}
-
-/// A file's header under a schema.
-#[derive(Clone, Debug)]
-struct MatchedHeader {
-    /// The number of fields that every row must have.
-    fields: usize,
-    /// Where each column of the schema is. Ignored columns may be missing from the file.
-    positions: Vec<Option<usize>>,
 }
 
 impl Layout {
@@ -46,11 +39,13 @@ impl Layout {
     /// # Errors
     /// [`SchemaError`] for a header that is not the schema's.
     pub fn new(schema: &Schema, names: Option<&[String]>, notation: Notation) -> Result<Self, SchemaError> {
-        let matched = |names: &[String]| {
-            let fields: Vec<&str> = names.iter().map(String::as_str).collect();
-            schema.match_header(&fields).map(|positions| MatchedHeader { fields: fields.len(), positions })
+        let columns = schema.columns().len();
+        let positions = match names {
+            Some(names) => schema.match_header(&names.iter().map(String::as_str).collect::<Vec<_>>())?,
+            None => (0..columns).map(Some).collect(),
         };
-        Ok(Self { header: names.map(matched).transpose()?, notation, unreadable: vec![] })
+        let fields = names.map_or(columns, <[String]>::len);
+        Ok(Self { has_header: names.is_some(), fields, positions, notation, unreadable: vec![None; columns] })
     }
 
     /// This layout, for a file of which these columns cannot be read: each is a name and the reason.
@@ -58,46 +53,20 @@ impl Layout {
     pub fn without(mut self, schema: &Schema, columns: &[(String, String)]) -> Self {
         let problem = |column: &Column| columns.iter().find(|(name, _)| *name == column.name);
         let all = schema.columns().iter().map(|column| problem(column).map(|(_, problem)| problem.clone()));
-        self.unreadable = if columns.is_empty() { vec![] } else { all.collect() };
+        self.unreadable = all.collect();
         self
-    }
-
-    /// Why nothing of this column can be read.
-    fn unreadable(&self, place: usize) -> Option<&String> {
-        self.unreadable.get(place)?.as_ref()
-    }
-
-    /// The numbers of a row in the order of the schema's columns. What the file does not have is not a number.
-    fn in_order<'a>(&self, numbers: &'a [f64]) -> Cow<'a, [f64]> {
-        match &self.header {
-            None => numbers.into(),
-            Some(header) => {
-                let at = |position: &Option<usize>| position.and_then(|place| numbers.get(place)).copied();
-                header.positions.iter().map(|position| at(position).unwrap_or(f64::NAN)).collect()
-            }
-        }
     }
 
     /// The features of a row under the same schema. `fit` counts what of it cannot be read, and counts as missing.
     pub fn encode(&self, schema: &Schema, row: &Row<'_>, fit: &mut Fit) -> Vec<f64> {
         let Row { line, cells: fields, problem } = row;
-        let uneven = match &self.header {
-            Some(header) if fields.len() != header.fields => {
-                Some(format!("found {} fields, but the header has {}", fields.len(), header.fields))
-            }
-            None if fields.len() != schema.columns().len() => {
-                let (expected, found) = (schema.columns().len(), fields.len());
-                Some(SchemaError::FieldCount { expected, found }.to_string())
-            }
-            _ => None,
-        };
-        let row: Vec<&str> = match &self.header {
-            None => (0..schema.columns().len()).map(|place| fields.get(place).unwrap_or_default()).collect(),
-            Some(header) => {
-                let at = |position: &Option<usize>| position.and_then(|place| fields.get(place)).unwrap_or_default();
-                header.positions.iter().map(at).collect()
-            }
-        };
+        let (expected, found) = (self.fields, fields.len());
+        let uneven = (found != expected).then(|| match self.has_header {
+            true => format!("found {found} fields, but the header has {expected}"),
+            false => SchemaError::FieldCount { expected, found }.to_string(),
+        });
+        let at = |position: &Option<usize>| position.and_then(|place| fields.get(place)).unwrap_or_default();
+        let row: Vec<&str> = self.positions.iter().map(at).collect();
         let pointed: Vec<_> = row.iter().map(|field| self.notation.pointed(field)).collect();
         let read =
             schema.columns().iter().zip(&row).zip(read_fields(schema, &pointed)).map(|((column, field), value)| {
@@ -114,7 +83,7 @@ impl Layout {
                 }
             });
         let read: Vec<Result<Value<'_>, String>> = read.collect();
-        let values = read.iter().enumerate().map(|(place, value)| match self.unreadable(place) {
+        let values = read.iter().zip(&self.unreadable).map(|(value, unreadable)| match unreadable {
             Some(problem) => Err(problem.as_str()),
             None => value.as_ref().copied().map_err(String::as_str),
         });
@@ -127,13 +96,13 @@ impl Layout {
     /// The features of a row of numbers under the same schema: a number that is not there is missing. `fit` counts what
     /// of the row cannot be read, and counts as missing.
     pub fn encode_numbers(&self, schema: &Schema, (line, numbers): (u64, &[f64]), fit: &mut Fit) -> Vec<f64> {
-        let expected = self.header.as_ref().map_or(schema.columns().len(), |header| header.fields);
-        let found = numbers.len();
+        let (expected, found) = (self.fields, numbers.len());
         let uneven = (found != expected).then(|| SchemaError::FieldCount { expected, found }.to_string());
-        let numbers = self.in_order(numbers);
-        let values = (0..schema.columns().len()).map(|place| match self.unreadable(place) {
+        let at = |position: &Option<usize>| position.and_then(|place| numbers.get(place)).copied().unwrap_or(f64::NAN);
+        let numbers: Vec<f64> = self.positions.iter().map(at).collect();
+        let values = numbers.iter().zip(&self.unreadable).map(|(number, unreadable)| match unreadable {
             Some(problem) => Err(problem.as_str()),
-            None => Ok(Value::from(numbers.get(place).copied())),
+            None => Ok(Value::Number(*number)),
         });
         fit.add(line, values, uneven.as_deref());
         schema.encode_numbers(&numbers)
