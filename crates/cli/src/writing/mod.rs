@@ -6,16 +6,16 @@ use core::any::TypeId;
 use core::fmt::{self, Display};
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{BufWriter, ErrorKind, IsTerminal as _, Write};
+use std::io::{BufWriter, ErrorKind, IsTerminal as _, Write, stdin, stdout};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use clap::builder::{PathBufValueParser, TypedValueParser, ValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use ldp_pca_records::FileFormat;
 use nalgebra::DMatrix;
-use npyz::WriterBuilder as _;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use tempfile::TempPath;
 
 use super::error::{CliError, InFile as _, Result, system_words};
@@ -24,10 +24,10 @@ pub use super::kind::Kind;
 use super::output;
 
 impl Kind {
-    /// Nothing replaces such a file unasked. Reports are drawn once, and they are worth nothing without their task.
+    /// Nothing replaces such a file unasked. Reports, which a Parquet file may hold, are drawn once, and they are worth
+    /// nothing without their task.
     fn is_kept(self) -> bool {
-        matches!(self, Self::Task | Self::Schema | Self::Reports)
-            || matches!(self, Self::Format(format) if format.is_kept())
+        matches!(self, Self::Task | Self::Schema | Self::Reports | Self::Format(FileFormat::Parquet))
     }
 
     fn is_binary(self) -> bool {
@@ -38,16 +38,18 @@ impl Kind {
     fn told(self) -> String {
         match self {
             Self::Task | Self::Schema | Self::Reports | Self::Aggregate => format!(" and holds {}", self.name()),
-            Self::Format(format) if format.is_kept() => " and holds reports or records".to_owned(),
+            Self::Format(FileFormat::Parquet) => " and holds reports or records".to_owned(),
             _ => String::new(),
         }
     }
 }
 
 /// Where a command writes to: a file, or `-` for standard output.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(transparent)]
 pub struct Target {
     path: PathBuf,
+    #[serde(skip)]
     kind: Kind,
 }
 
@@ -88,12 +90,6 @@ impl Display for Target {
     }
 }
 
-impl Serialize for Target {
-    fn serialize<S: Serializer>(&self, serializer: S) -> core::result::Result<S::Ok, S::Error> {
-        self.path.serialize(serializer)
-    }
-}
-
 /// What `--force` does.
 const FORCE: &str = "Replace the file that is there, whatever it holds";
 
@@ -126,10 +122,10 @@ pub(super) fn check(matches: &ArgMatches) -> Result<()> {
             "two outputs are standard output (-), which has room for one: give a file for one",
         ));
     }
-    let inputs: Vec<Place> = inputs.into_iter().map(|input| Place::input(input)).collect();
+    let inputs: Vec<Place> = inputs.into_iter().map(|input| Place::of(input, system::number(stdin()))).collect();
     let mut outputs: Vec<Place> = vec![];
     for target in targets {
-        let place = Place::output(target);
+        let place = Place::of(target, system::number(stdout()));
         if inputs.iter().any(|input| input.is_or_holds(&place)) {
             return Err(CliError::Usage(format!("{target} is also read by this command: write to another file")));
         }
@@ -181,7 +177,7 @@ impl Target {
 
     fn is_terminal(&self) -> bool {
         if is_standard(self) {
-            return std::io::stdout().is_terminal();
+            return stdout().is_terminal();
         }
         // Only a device is opened: the opening of a pipe waits for its reader.
         system::is_device(self) && File::options().write(true).open(&**self).is_ok_and(|device| device.is_terminal())
@@ -204,18 +200,10 @@ struct Place {
 }
 
 impl Place {
-    fn input(path: &Path) -> Self {
-        Self::of(path, || system::number(std::io::stdin()))
-    }
-
-    fn output(path: &Path) -> Self {
-        Self::of(path, || system::number(std::io::stdout()))
-    }
-
     /// Of a path; `standard` is the number of what `-` leads to.
-    fn of(path: &Path, standard: impl FnOnce() -> Option<(u64, u64)>) -> Self {
+    fn of(path: &Path, standard: Option<(u64, u64)>) -> Self {
         if is_standard(path) {
-            return Self { resolved: None, number: standard(), is_dir: false };
+            return Self { resolved: None, number: standard, is_dir: false };
         }
         let unlinked = || Some(fs::canonicalize(folder_of(path)).ok()?.join(path.file_name()?));
         let resolved = if system::is_device(path) { None } else { fs::canonicalize(path).ok().or_else(unlinked) };
@@ -415,22 +403,18 @@ pub(super) fn write_csv<R: IntoIterator<Item: AsRef<[u8]>>>(
 /// Writes a matrix as NPY, row by row.
 pub fn write_matrix(target: &Target, matrix: &DMatrix<f64>) -> Result<()> {
     let mut output = Output::create(target)?;
-    let shape = [matrix.nrows() as u64, matrix.ncols() as u64];
-    let written = npyz::WriteOptions::new().default_dtype().shape(&shape).writer(&mut output).begin_nd().and_then(
-        |mut writer| {
-            for row in matrix.row_iter() {
-                writer.extend(row.iter().copied())?;
-            }
-            writer.finish()
-        },
-    );
-    written.map_err(|error| output.failed(error))?;
+    output.put(&npy_head(matrix.nrows() as u64, matrix.ncols()))?;
+    for row in matrix.row_iter() {
+        row.iter().try_for_each(|number| output.put(&number.to_le_bytes()))?;
+    }
     output.finish()
 }
 
 /// Writes a matrix as NPY, row by row, where nobody knows beforehand how many there are.
 pub(super) struct NpyRows {
     output: Output,
+    /// Where it is until it is complete.
+    partial: PathBuf,
     columns: usize,
     rows: u64,
 }
@@ -439,11 +423,11 @@ impl NpyRows {
     /// The format has the number of rows at its start, which is written last.
     pub(super) fn create(target: &Target, columns: usize) -> Result<Self> {
         let mut output = Output::create(target)?;
-        if output.partial.is_none() {
+        let Some(partial) = output.partial.as_ref().map(|partial| partial.path.clone()) else {
             return Err(cannot_write(target, "a pipe or a device takes no .npy of records: write .csv"));
-        }
+        };
         output.put(&npy_head(0, columns))?;
-        Ok(Self { output, columns, rows: 0 })
+        Ok(Self { output, partial, columns, rows: 0 })
     }
 
     pub(super) fn write(&mut self, row: &[f64]) -> Result<()> {
@@ -453,12 +437,8 @@ impl NpyRows {
 
     pub(super) fn finish(mut self) -> Result<()> {
         let head = npy_head(self.rows, self.columns);
-        let path = self.output.partial.as_ref().map(|partial| partial.path.clone());
-        let written = self.output.flush().and_then(|()| match path {
-            Some(path) => File::options().write(true).open(path)?.write_all(&head),
-            None => Ok(()),
-        });
-        written.map_err(|error| self.output.failed(error))?;
+        let whole = self.output.flush().and_then(|()| File::options().write(true).open(&self.partial));
+        whole.and_then(|mut file| file.write_all(&head)).map_err(|error| self.output.failed(error))?;
         self.output.finish()
     }
 }
