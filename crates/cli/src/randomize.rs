@@ -164,7 +164,8 @@ pub(super) fn randomize_file(
 ) -> Result<Counts> {
     let size = batch_size(task);
     let mut batch: Vec<BoundedRecord> = Vec::with_capacity(size);
-    let counts = records::bounded(path, task, &reading.of_device(task.schema()), |record| {
+    let (schema, reading) = (task.schema(), reading.of_device(task.schema()));
+    let counts = records::bounded(path, schema, task.bounding(), &reading, |record| {
         batch.push(record);
         if batch.len() == size {
             visit(randomizer.randomize(&batch)?)?;

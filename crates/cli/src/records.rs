@@ -281,21 +281,10 @@ impl Counts {
     }
 }
 
-/// Reads the records of a file as `task` says. Every row is a record: what cannot be read is missing and counted, or an
-/// error with its line under `strict`; no record at all is one, too. Nothing is visited of a file of several rows that
-/// is not one of the schema.
-pub(super) fn bounded(
-    path: &Path,
-    task: &Task,
-    reading: &Reading,
-    visit: impl FnMut(BoundedRecord) -> Result<()>,
-) -> Result<Counts> {
-    bounded_by(path, task.schema(), task.bounding(), reading, visit)
-}
-
 /// Reads the records of a file by a schema and a bounding. Every row is a record: what cannot be read is missing and
-/// counted, or an error with its line under `strict`.
-pub fn bounded_by(
+/// counted, or an error with its line under `strict`; no record at all is one, too. Nothing is visited of a file of
+/// several rows that is not one of the schema.
+pub fn bounded(
     path: &Path,
     schema: &Schema,
     bounding: Bounding,

@@ -175,7 +175,8 @@ impl Demo {
         if let Some(path) = &self.records {
             let task = collection.task;
             let reading = Reading { opening: self.opening.clone(), strict: false };
-            records::bounded(path, task, &reading, |record| collection.add(record))?.note_unread();
+            let (schema, bounding) = (task.schema(), task.bounding());
+            records::bounded(path, schema, bounding, &reading, |record| collection.add(record))?.note_unread();
             return Ok(());
         }
         let progress = bar("collecting", self.population);

@@ -151,7 +151,8 @@ impl Refine {
 /// Reads public records as a device has its own.
 pub(crate) fn public_sample(path: &Path, task: &Task, reading: &Reading) -> Result<(PublicSample, Counts)> {
     let mut moment = SecondMoment::of_task(task);
-    let counts = records::bounded(path, task, &reading.of_device(task.schema()), |record| {
+    let (schema, reading) = (task.schema(), reading.of_device(task.schema()));
+    let counts = records::bounded(path, schema, task.bounding(), &reading, |record| {
         moment.add(&record);
         Ok(())
     })?;

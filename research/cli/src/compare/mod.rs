@@ -162,7 +162,7 @@ impl Compare {
             None => inferred(path, &self.reading.opening, &self.ignore)?,
         };
         let mut values = vec![];
-        let counts = records::bounded_by(path, &schema, self.bounding, &self.reading, |record| {
+        let counts = records::bounded(path, &schema, self.bounding, &self.reading, |record| {
             values.extend_from_slice(record.coordinates());
             Ok(())
         })?;
