@@ -108,17 +108,19 @@ struct InferResult {
 struct ColumnResult {
     name: String,
     kind: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    offset: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    scale: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    categories: Option<usize>,
     missing: u64,
     features: usize,
-    /// Why it is ignored.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
+    #[serde(flatten)]
+    found: Found,
+}
+
+/// What was found of a column, or why it is ignored.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Found {
+    Numeric { offset: f64, scale: f64 },
+    Categorical { categories: usize },
+    Ignored { reason: String },
 }
 
 #[derive(Serialize)]
@@ -152,7 +154,6 @@ impl Infer {
         if let Some(output) = &self.output {
             writing::write(output, format!("{json}\n").as_bytes())?;
         }
-        let warnings: Vec<WarningResult> = inferred.warnings.iter().map(WarningResult::new).collect();
         let result = InferResult {
             rows: inferred.rows,
             features: inferred.schema.dimension(),
@@ -160,7 +161,7 @@ impl Infer {
             columns: inferred.schema.columns().iter().map(|column| ColumnResult::new(column, &inferred)).collect(),
             always_zero: inferred.always_zero,
             missing: inferred.missing.into_iter().collect(),
-            warnings,
+            warnings: inferred.warnings.iter().map(WarningResult::new).collect(),
             schema: if self.output.is_none() { serde_json::to_value(&inferred.schema).ok() } else { None },
             output: self.output,
         };
@@ -218,48 +219,29 @@ impl ColumnResult {
     fn new(column: &Column, inferred: &Inferred) -> Self {
         let name = &column.name;
         let missing = inferred.missing.iter().find(|(missing, _)| missing == name).map_or(0, |(_, count)| *count);
-        let mut result = Self {
-            name: name.clone(),
-            kind: column.kind.to_string(),
-            offset: None,
-            scale: None,
-            categories: None,
-            missing,
-            features: 0,
-            reason: None,
-        };
-        match &column.kind {
-            ColumnKind::Numeric { offset, scale } => {
-                (result.offset, result.scale, result.features) = (Some(*offset), Some(*scale), 1);
-            }
-            ColumnKind::Categorical { values, .. } => {
-                (result.categories, result.features) = (Some(values.len()), values.len());
-            }
+        let (features, found) = match &column.kind {
+            &ColumnKind::Numeric { offset, scale } => (1, Found::Numeric { offset, scale }),
+            ColumnKind::Categorical { values, .. } => (values.len(), Found::Categorical { categories: values.len() }),
             ColumnKind::Ignored => {
                 let mut warnings = inferred.warnings.iter().filter(|warning| warning.left_out);
-                let reason = warnings.find(|warning| warning.column.as_ref() == Some(name));
-                let zero = inferred.always_zero.contains(name);
-                result.reason = Some(match reason {
+                let reason = match warnings.find(|warning| warning.column.as_ref() == Some(name)) {
                     Some(warning) => warning.oddity.to_string(),
-                    None if zero => "is zero or missing in every row".into(),
+                    None if inferred.always_zero.contains(name) => "is zero or missing in every row".into(),
                     None => "is ignored as asked".into(),
-                });
+                };
+                (0, Found::Ignored { reason })
             }
-        }
-        result
+        };
+        Self { name: name.clone(), kind: column.kind.to_string(), missing, features, found }
     }
 
     fn remark(&self, scaling: &str) -> String {
-        match (self.scale, self.categories, &self.reason) {
-            (Some(scale), ..) => {
-                let from = self.offset.filter(|offset| *offset != 0.0);
-                let from = from.map_or(String::new(), |offset| format!(" from {}", short(offset)));
-                format!("scale {}{from} ({scaling})", short(scale))
-            }
-            (_, Some(1), _) => "1 category".into(),
-            (_, Some(count), _) => format!("{} categories", grouped(count as u64)),
-            (.., Some(reason)) => reason.clone(),
-            _ => String::new(),
+        match &self.found {
+            Found::Numeric { offset: 0.0, scale } => format!("scale {} ({scaling})", short(*scale)),
+            Found::Numeric { offset, scale } => format!("scale {} from {} ({scaling})", short(*scale), short(*offset)),
+            Found::Categorical { categories } if *categories == 1 => "1 category".into(),
+            Found::Categorical { categories } => format!("{} categories", grouped(*categories as u64)),
+            Found::Ignored { reason } => reason.clone(),
         }
     }
 }
