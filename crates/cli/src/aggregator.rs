@@ -50,9 +50,8 @@ const JSON: &str = "application/json";
 const REPORTS: &str = "application/vnd.ldp-pca.reports";
 const SEALED: &str = "message/ohttp-req";
 
-/// The paths of a relay: the gateway's keys, and sealed reports.
+/// The path of the gateway's keys at a relay.
 pub(super) const RELAY_KEYS: &str = "/keys";
-pub(super) const RELAY_REPORTS: &str = "/reports";
 
 /// Reads the address of an aggregator. One of this machine needs no `http://`.
 pub fn url(text: &str) -> core::result::Result<String, String> {
@@ -104,6 +103,8 @@ pub struct Aggregator {
 
 /// An answer of any status.
 pub struct Answer {
+    /// Where it comes from.
+    pub(super) url: String,
     /// The status.
     pub status: u16,
     /// The body as text.
@@ -164,12 +165,12 @@ impl Aggregator {
 
     /// Sends reports of the task, the same bytes each time.
     pub(super) fn send_reports(&self, task: TaskDigest, reports: &[u8]) -> Result<Answer> {
-        self.ask("POST", &reports_path(task), Some((REPORTS, reports)))
+        self.ask("POST", &format!("/tasks/{task}/reports"), Some((REPORTS, reports)))
     }
 
     /// Sends a sealed report to a relay, the same bytes each time.
     pub(super) fn send_sealed(&self, report: &[u8]) -> Result<Answer> {
-        self.ask("POST", RELAY_REPORTS, Some((SEALED, report)))
+        self.ask("POST", "/reports", Some((SEALED, report)))
     }
 
     /// Ids for so many reports of the task, or `None` where reports of the task make their own.
@@ -183,9 +184,9 @@ impl Aggregator {
             let answer = self.send_json("POST", &path, &format!("{{\"count\":{asked}}}"))?;
             match (answer.status, answer.problem()) {
                 (200, _) => {
-                    let IssuedIds { ids: more } = self.document(&path, &answer)?;
+                    let IssuedIds { ids: more } = answer.document()?;
                     if more.len() != asked {
-                        let (url, found) = (self.at(&path), more.len());
+                        let (url, found) = (&answer.url, more.len());
                         return Err(CliError::Failed(format!("{url} issued {found} ids instead of {asked}")));
                     }
                     ids.extend(more);
@@ -193,30 +194,10 @@ impl Aggregator {
                 (409, Some("no-issued-ids")) => return Ok(None),
                 // A token that is no admin's, or an aggregator that gives fewer at a time.
                 (422, Some("bad-count")) if asked > 1 => most = if asked > few { few } else { asked / 2 },
-                _ => return Err(self.refused(&path, &answer)),
+                _ => return Err(answer.refused()),
             }
         }
         Ok(Some(ids))
-    }
-
-    /// The document that an answer is.
-    pub fn document<T: DeserializeOwned>(&self, path: &str, answer: &Answer) -> Result<T> {
-        serde_json::from_str(&answer.text).map_err(|error| {
-            let (url, status) = (self.at(path), answer.status);
-            CliError::Failed(format!("{url} answers {status}, but not as an aggregator: {error}"))
-        })
-    }
-
-    /// The answer, if it is a success.
-    pub fn good(&self, path: &str, answer: Answer) -> Result<Answer> {
-        if (200..300).contains(&answer.status) { Ok(answer) } else { Err(self.refused(path, &answer)) }
-    }
-
-    /// The error of an answer that is not the wanted one.
-    pub(super) fn refused(&self, path: &str, answer: &Answer) -> CliError {
-        let problem: Value = serde_json::from_str(&answer.text).unwrap_or_default();
-        let detail = problem["detail"].as_str().unwrap_or("it is not an aggregator");
-        CliError::Failed(format!("{} answers {}: {detail}", self.at(path), answer.status))
     }
 
     /// Repeats a request until its answer is final.
@@ -227,7 +208,7 @@ impl Aggregator {
         loop {
             let (wrong, ordered) = match self.ask_once(method, &url, content) {
                 Ok(answer) if !answer.is_passing() => return Ok(answer),
-                Ok(answer) => (self.refused(path, &answer), answer.retry_after.unwrap_or_default()),
+                Ok(answer) => (answer.refused(), answer.retry_after.unwrap_or_default()),
                 Err(error) if !is_passing(&error) => return Err(CliError::Failed(format!("{url}: {error}"))),
                 Err(error) => (CliError::Failed(format!("{url}: {error}")), Duration::ZERO),
             };
@@ -267,11 +248,30 @@ impl Aggregator {
         let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| until(value.to_str().ok()?));
         let body = response.body_mut().with_config().limit(LARGEST_ANSWER).read_to_vec()?;
         let text = String::from_utf8_lossy(&body).into_owned();
-        Ok(Answer { status: response.status().as_u16(), text, body, retry_after })
+        Ok(Answer { url: url.to_owned(), status: response.status().as_u16(), text, body, retry_after })
     }
 }
 
 impl Answer {
+    /// The answer, if it is a success.
+    pub fn good(self) -> Result<Self> {
+        if (200..300).contains(&self.status) { Ok(self) } else { Err(self.refused()) }
+    }
+
+    /// The document that it is.
+    pub fn document<T: DeserializeOwned>(&self) -> Result<T> {
+        serde_json::from_str(&self.text).map_err(|error| {
+            CliError::Failed(format!("{} answers {}, but not as an aggregator: {error}", self.url, self.status))
+        })
+    }
+
+    /// The error where it is not the wanted one.
+    pub(super) fn refused(&self) -> CliError {
+        let problem: Value = serde_json::from_str(&self.text).unwrap_or_default();
+        let detail = problem["detail"].as_str().unwrap_or("it is not an aggregator");
+        CliError::Failed(format!("{} answers {}: {detail}", self.url, self.status))
+    }
+
     /// The end of the type of the problem that the answer is.
     pub fn problem(&self) -> Option<&str> {
         #[derive(Deserialize)]
@@ -294,11 +294,6 @@ fn until(text: &str) -> Option<Duration> {
     let seconds = || text.trim().parse().ok().map(Duration::from_secs);
     let date = || httpdate::parse_http_date(text).ok();
     seconds().or_else(|| Some(date()?.duration_since(SystemTime::now()).unwrap_or_default()))
-}
-
-/// The path of a task's reports.
-pub(super) fn reports_path(task: TaskDigest) -> String {
-    format!("/tasks/{task}/reports")
 }
 
 /// Whether the same request may arrive later.

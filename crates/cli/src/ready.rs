@@ -19,8 +19,7 @@ pub(super) struct Ready {
 
 impl Ready {
     pub(super) fn run(self) -> Result<()> {
-        let aggregator = Aggregator::new(&self.url, None).within(Duration::from_secs(10));
-        aggregator.good("/readyz", aggregator.get("/readyz")?)?;
+        Aggregator::new(&self.url, None).within(Duration::from_secs(10)).get("/readyz")?.good()?;
         println!("ready");
         Ok(())
     }

@@ -11,9 +11,7 @@ use ldp_pca::task::Task;
 use ldp_pca_server::SealingKey;
 use serde::{Deserialize, Serialize};
 
-use super::aggregator::{
-    self, Aggregator, Answer, DEFAULT_PATIENCE, DEFAULT_URL, RELAY_KEYS, RELAY_REPORTS, reports_path, token,
-};
+use super::aggregator::{self, Aggregator, Answer, DEFAULT_PATIENCE, DEFAULT_URL, RELAY_KEYS, token};
 use super::error::{CliError, InFile as _, Result};
 use super::files::{self, Input};
 use super::output::{Format, grouped, plural, reading};
@@ -160,17 +158,15 @@ impl Submit {
 /// The aggregator's key that the relay gives to everybody. A file with another one is an error: whoever seals to a key
 /// of their own stands out.
 pub(super) fn sealing_key(relay: &Aggregator, file: Option<&Path>) -> Result<SealingKey> {
-    let answer = relay.good(RELAY_KEYS, relay.get(RELAY_KEYS)?)?;
-    let key = SealingKey::read(&answer.body)
-        .map_err(|error| CliError::Failed(format!("{}: {error}", relay.at(RELAY_KEYS))))?;
+    let Answer { url, body, .. } = relay.get(RELAY_KEYS)?.good()?;
+    let key = SealingKey::read(&body).map_err(|error| CliError::Failed(format!("{url}: {error}")))?;
     let Some(path) = file else { return Ok(key) };
     let expected = std::fs::read(path).map_err(|error| CliError::not_opened(path, &error))?;
     let expected = SealingKey::read(&expected).map_err(|error| CliError::file(path, error))?;
     if key == expected {
         return Ok(key);
     }
-    let relay = relay.at(RELAY_KEYS);
-    Err(CliError::file(path, format!("{relay} has another key: one of them is not the aggregator's, so send nothing")))
+    Err(CliError::file(path, format!("{url} has another key: one of them is not the aggregator's, so send nothing")))
 }
 
 impl Submitted {
@@ -255,7 +251,7 @@ impl Upload<'_> {
         if let Some(key) = &self.key {
             for report in reports.chunks_exact(width) {
                 let sealed = key.seal(task, report).map_err(CliError::failed)?;
-                self.aggregator.good(RELAY_REPORTS, self.aggregator.send_sealed(&sealed)?)?;
+                self.aggregator.send_sealed(&sealed)?.good()?;
                 self.result.relayed += 1;
             }
             return Ok(());
@@ -274,7 +270,7 @@ impl Upload<'_> {
                 }
                 // What stands before the aggregator may read less than that does.
                 (413, _) if count > 1 => self.most = count / 2,
-                _ => return Err(self.aggregator.refused(&reports_path(task), &answer)),
+                _ => return Err(answer.refused()),
             }
         }
         Ok(())
@@ -287,12 +283,10 @@ impl Upload<'_> {
 
     /// Adds a verdict on this many reports.
     fn count(&mut self, path: &Path, before: u64, count: u64, answer: &Answer) -> Result<()> {
-        let place = reports_path(self.task.digest());
-        let verdict: Verdict = self.aggregator.document(&place, answer)?;
+        let verdict: Verdict = answer.document()?;
         let total = verdict.accepted.saturating_add(verdict.duplicate).saturating_add(verdict.rejected);
         if total != count {
-            let url = self.aggregator.at(&place);
-            let total = plural(total, "report");
+            let (url, total) = (&answer.url, plural(total, "report"));
             return Err(CliError::Failed(format!("{url} answers for {total} instead of {count}")));
         }
         let first = self.counts_none();

@@ -20,7 +20,7 @@ use rand::SeedableRng;
 use serde::Deserialize;
 
 use self::relay::Relaying;
-use crate::aggregator::{Aggregator, reports_path, token};
+use crate::aggregator::{Aggregator, token};
 use crate::error::{CliError, InFile as _, Result};
 use crate::output::{bar, fitted, plural};
 use crate::parameters;
@@ -230,7 +230,7 @@ impl<'a> Participants<'a> {
         let task = self.task.digest();
         for reports in reports.chunks(PER_REQUEST) {
             let body: Vec<u8> = reports.iter().flat_map(Report::to_bytes).collect();
-            self.aggregator.good(&reports_path(task), self.aggregator.send_reports(task, &body)?)?;
+            self.aggregator.send_reports(task, &body)?.good()?;
             self.sent += reports.len() as u64;
         }
         Ok(())
@@ -239,7 +239,7 @@ impl<'a> Participants<'a> {
     /// Asks the aggregator for the components and compares them with the non-private ones.
     fn recover(self, rank: Rank, aggregator: &Aggregator) -> Result<RecoverResult> {
         let path = format!("/tasks/{}/recovery?rank={}", self.task.digest(), rank.value());
-        let recovery: Recovery = aggregator.document(&path, &aggregator.good(&path, aggregator.get(&path)?)?)?;
+        let recovery: Recovery = aggregator.get(&path)?.good()?.document()?;
         let mut facts = Answer::default();
         facts.asked.centred = self.task.centring().is_some();
         facts.asked.records = recovery.records;

@@ -15,7 +15,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::aggregator::{Aggregator, RELAY_REPORTS};
+use crate::aggregator::Aggregator;
 use crate::error::{CliError, InFile as _, Result};
 use crate::output::note;
 use crate::randomize::{BatchRandomizer, Ids};
@@ -96,7 +96,7 @@ fn send_users(url: &str, task: &Task, ended: &Receiver<()>) -> Result<()> {
         let features = task.schema().encode_numbers(&LeisureSurvey::answers(&mut rng));
         for report in randomizer.randomize(&[task.bound(features)?])? {
             let sealed = key.seal(task.digest(), &report.to_bytes()).map_err(CliError::failed)?;
-            relay.good(RELAY_REPORTS, relay.send_sealed(&sealed)?)?;
+            relay.send_sealed(&sealed)?.good()?;
         }
     }
     Ok(())

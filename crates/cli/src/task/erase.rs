@@ -59,7 +59,7 @@ impl Erase {
         let mut all = Erased::default();
         let done = self.all_ids()?.chunks(AT_ONCE).try_for_each(|ids| -> Result<()> {
             let answer = aggregator.send_json("POST", &path, &json!({"ids": ids}).to_string())?;
-            let erased: Erased = aggregator.document(&path, &aggregator.good(&path, answer)?)?;
+            let erased: Erased = answer.good()?.document()?;
             all.erased += erased.erased;
             all.before += erased.before;
             all.unknown += erased.unknown;

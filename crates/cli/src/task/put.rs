@@ -91,9 +91,9 @@ impl Put {
         let body = format!("{{\"task\":{},\"settings\":{settings}}}", task.to_json());
         let place = format!("/tasks/{}", task.digest());
         let path = format!("{place}{}", if self.dry_run { "?dry_run=true" } else { "" });
-        let answer = aggregator.good(&path, aggregator.send_json("PUT", &path, &body)?)?;
+        let answer = aggregator.send_json("PUT", &path, &body)?.good()?;
         if self.dry_run {
-            return self.format.print(&aggregator.document::<Change>(&path, &answer)?, Change::text);
+            return self.format.print(&answer.document::<Change>()?, Change::text);
         }
         let created = answer.status == 201;
         let summary = PutSummary { task: task.digest().to_string(), created, url: aggregator.at(&place) };

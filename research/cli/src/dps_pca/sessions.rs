@@ -1,6 +1,6 @@
 //! The session of a coordinator, for its providers and its collector.
 
-use ldp_pca_cli::aggregator::{Aggregator, Answer};
+use ldp_pca_cli::aggregator::Aggregator;
 use ldp_pca_cli::error::{CliError, Result};
 use ldp_pca_dps::{Session, SessionId, State};
 
@@ -27,7 +27,7 @@ impl Sessions {
     /// The session of this id, and no other: the id is the digest of its parameters.
     pub(super) fn session(&self, id: SessionId) -> Result<Session> {
         let path = format!("/sessions/{id}");
-        let answer = self.0.good(&path, self.0.get(&path)?)?;
+        let answer = self.0.get(&path)?.good()?;
         let url = self.0.at("");
         let session = Session::from_json(&answer.text).map_err(|error| CliError::Failed(format!("{url}: {error}")))?;
         if session.id() != id {
@@ -41,14 +41,12 @@ impl Sessions {
 
     /// The state, at once.
     pub(super) fn state(&self, id: SessionId) -> Result<State> {
-        let path = format!("/sessions/{id}/state");
-        self.document(&path, self.0.get(&path)?)
+        self.0.get(&format!("/sessions/{id}/state"))?.good()?.document()
     }
 
     /// The state once the session is past round `after`, or after some seconds.
     pub(super) fn state_after(&self, id: SessionId, after: u32) -> Result<State> {
-        let path = format!("/sessions/{id}/state?after={after}&wait={WAIT}");
-        self.document(&path, self.0.get(&path)?)
+        self.0.get(&format!("/sessions/{id}/state?after={after}&wait={WAIT}"))?.good()?.document()
     }
 
     /// Sends a message.
@@ -58,10 +56,6 @@ impl Sessions {
         if answer.status == 409 && answer.problem() == Some("other-round") {
             return Ok(Sent::TooLate);
         }
-        self.0.good(&path, answer).map(|_| Sent::Taken)
-    }
-
-    fn document(&self, path: &str, answer: Answer) -> Result<State> {
-        self.0.document(path, &self.0.good(path, answer)?)
+        answer.good().map(|_| Sent::Taken)
     }
 }
