@@ -2,7 +2,7 @@
 
 mod relay;
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -112,11 +112,12 @@ impl Demo {
         let runtime = runtime()?;
         let server = runtime.block_on(Server::bind_near(config, vec![task.clone()])).map_err(CliError::failed)?;
         let address = format!("http://{}", server.local_addr());
-        let port = if self.relay { Some(relay::take_port()?) } else { None };
-        let port = port.map(|(port, at)| {
-            server.show_relay(at);
-            port
-        });
+        // The aggregator knows the relay's port before the relay starts, which needs the aggregator's keys.
+        let port = self.relay.then(|| TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).transpose();
+        let port = port.map_err(CliError::failed)?;
+        if let Some(port) = &port {
+            server.show_relay(port.local_addr().map_err(CliError::failed)?);
+        }
         let (stop, stopping) = tokio::sync::oneshot::channel::<()>();
         let serving = runtime.spawn(server.serve(async {
             // A dropped sender means the same as a message.
@@ -128,7 +129,14 @@ impl Demo {
         let relaying = port.map(|port| Relaying::start(&runtime, port, &address)).transpose()?;
 
         let aggregator = Aggregator::new(&address, token(admin.as_deref())?);
-        let mut collection = Participants::new(&task, &aggregator);
+        let mut collection = Participants {
+            task: &task,
+            randomizer: BatchRandomizer::new(&task, None, Ids::Issued(&aggregator)),
+            reference: SecondMoment::of_task(&task),
+            waiting: Vec::with_capacity(BATCH),
+            aggregator: &aggregator,
+            sent: 0,
+        };
         self.collect(&mut collection)?;
         collection.send()?;
         println!(
@@ -202,18 +210,7 @@ struct Participants<'a> {
     sent: u64,
 }
 
-impl<'a> Participants<'a> {
-    fn new(task: &'a Task, aggregator: &'a Aggregator) -> Self {
-        Self {
-            task,
-            randomizer: BatchRandomizer::new(task, None, Ids::Issued(aggregator)),
-            reference: SecondMoment::of_task(task),
-            waiting: Vec::with_capacity(BATCH),
-            aggregator,
-            sent: 0,
-        }
-    }
-
+impl Participants<'_> {
     fn add(&mut self, record: BoundedRecord) -> Result<()> {
         self.reference.add(&record);
         self.waiting.push(record);

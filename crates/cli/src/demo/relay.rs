@@ -1,6 +1,6 @@
 //! The relay of the demo, and simulated users who send through it.
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::TcpListener;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
@@ -35,19 +35,6 @@ pub(super) struct Relaying {
     _folder: TempDir,
 }
 
-/// Simulated users, until it is dropped.
-pub(super) struct Users {
-    /// When it is gone, their thread ends.
-    _end: Sender<()>,
-}
-
-/// Takes a free port of this machine, which the aggregator knows before the relay starts: a relay needs its keys.
-pub(super) fn take_port() -> Result<(TcpListener, SocketAddr)> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(CliError::failed)?;
-    let address = listener.local_addr().map_err(CliError::failed)?;
-    Ok((listener, address))
-}
-
 impl Relaying {
     /// Starts it at this port, before the aggregator at `gateway`, which serves.
     pub(super) fn start(runtime: &Runtime, port: TcpListener, gateway: &str) -> Result<Self> {
@@ -64,8 +51,8 @@ impl Relaying {
         Ok(Self { url, stop, serving, _folder: folder })
     }
 
-    /// Starts users who send through it, one after the other.
-    pub(super) fn start_users(&self, task: &Task) -> Result<Users> {
+    /// Starts users who send through it, one after the other, until what is returned is dropped.
+    pub(super) fn start_users(&self, task: &Task) -> Result<Sender<()>> {
         let (url, task, (end, ended)) = (self.url.clone(), task.clone(), channel());
         thread::Builder::new()
             .name("demo-users".into())
@@ -75,7 +62,7 @@ impl Relaying {
                 }
             })
             .map_err(CliError::failed)?;
-        Ok(Users { _end: end })
+        Ok(end)
     }
 
     /// What waits then is lost.
