@@ -141,17 +141,12 @@ fn randomize_part(
     ids: &[Option<ReportId>],
     start: u64,
 ) -> core::result::Result<Vec<Report>, RandomizeError> {
-    let records = records.iter().zip(ids);
-    match seed {
-        None => {
-            let mut rng = system_rng()?;
-            records.map(|(record, id)| task.randomize_with_rng(record, *id, &mut rng)).collect()
-        }
-        Some(seed) => (start..)
-            .zip(records)
-            .map(|(position, (record, id))| task.randomize_with_rng(record, *id, &mut insecure_rng(seed, position)))
-            .collect(),
-    }
+    let mut rng = system_rng()?;
+    let report = |((record, id), position): ((&BoundedRecord, &Option<ReportId>), u64)| match seed {
+        None => task.randomize_with_rng(record, *id, &mut rng),
+        Some(seed) => task.randomize_with_rng(record, *id, &mut insecure_rng(seed, position)),
+    };
+    records.iter().zip(ids).zip(start..).map(report).collect()
 }
 
 /// Randomizes the records of a file and passes reports on in batches.
