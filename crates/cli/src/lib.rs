@@ -15,12 +15,6 @@ macro_rules! run {
     ($command:expr, $($variant:ident)*) => {
         match $command { $(Self::$variant(command) => command.run(),)* }
     };
-    ($command:expr, $($variant:ident)*; $($by:ident)*, $interface:expr) => {
-        match $command {
-            $(Self::$variant(command) => command.run(),)*
-            $(Self::$by(command) => command.run($interface),)*
-        }
-    };
 }
 
 mod account;
@@ -139,8 +133,7 @@ impl Command {
         run!(
             self,
             Schema Task Randomize Encode Aggregate Submit Recover Norms Plan Simulate Audit Solve Inspect Account Serve
-            Relay Ready Store Demo;
-            Completions Man, interface()
+            Relay Ready Store Demo Completions Man
         )
     }
 }

@@ -4,11 +4,12 @@ use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use clap::{Args, Command};
+use clap::Args;
 use clap_complete::Shell;
 use clap_mangen::Man;
 
 use super::error::{InFile as _, Result};
+use super::interface;
 
 /// Print the script by which a shell completes this command
 #[derive(Args)]
@@ -25,7 +26,8 @@ pub(super) struct ManPages {
 }
 
 impl Completions {
-    pub(super) fn run(self, mut command: Command) -> Result<()> {
+    pub(super) fn run(self) -> Result<()> {
+        let mut command = interface();
         let name = command.get_name().to_owned();
         let mut script = vec![];
         clap_complete::generate(self.shell, &mut command, name, &mut script);
@@ -36,7 +38,8 @@ impl Completions {
 }
 
 impl ManPages {
-    pub(super) fn run(self, command: Command) -> Result<()> {
+    pub(super) fn run(self) -> Result<()> {
+        let command = interface();
         if let Some(folder) = self.folder {
             let written = fs::create_dir_all(&folder).and_then(|()| clap_mangen::generate_to(command, &folder));
             return written.in_file(&folder);
