@@ -96,7 +96,7 @@ pub struct Aggregator {
     /// How long a request is repeated while it has no final answer.
     patience: Duration,
     /// The bar that remarks leave room for.
-    bar: ProgressBar,
+    pub(super) bar: ProgressBar,
     /// When it was last said that a request is repeated.
     said: Cell<Option<Instant>>,
 }
@@ -141,11 +141,6 @@ impl Aggregator {
     /// Waits no longer than this for an answer.
     pub(super) fn within(self, longest: Duration) -> Self {
         Self { agent: agent(longest), ..self }
-    }
-
-    /// Leaves room for this bar from now on.
-    pub(super) fn beside(&mut self, bar: ProgressBar) {
-        self.bar = bar;
     }
 
     /// The address of a path.
@@ -207,7 +202,8 @@ impl Aggregator {
         let [mut pause, longest] = PAUSES;
         loop {
             let (wrong, ordered) = match self.ask_once(method, &url, content) {
-                Ok(answer) if !answer.is_passing() => return Ok(answer),
+                // After these the same request may have another answer: of the aggregator, or of what stands before it.
+                Ok(answer) if !matches!(answer.status, 408 | 429 | 500..=599) => return Ok(answer),
                 Ok(answer) => (answer.refused(), answer.retry_after.unwrap_or_default()),
                 Err(error) if !is_passing(&error) => return Err(CliError::Failed(format!("{url}: {error}"))),
                 Err(error) => (CliError::Failed(format!("{url}: {error}")), Duration::ZERO),
@@ -281,11 +277,6 @@ impl Answer {
         }
         let problem: Problem<'_> = serde_json::from_str(&self.text).ok()?;
         problem.r#type.strip_prefix("urn:ldp-pca:problem:")
-    }
-
-    /// Whether the same request may have another answer later: of the aggregator, or of what stands before it.
-    fn is_passing(&self) -> bool {
-        matches!(self.status, 408 | 429 | 500..=599)
     }
 }
 

@@ -76,7 +76,6 @@ pub(super) struct BatchRandomizer<'a> {
     task: &'a Task,
     seed: Option<u64>,
     ids: Ids<'a>,
-    threads: usize,
     done: u64,
 }
 
@@ -94,16 +93,10 @@ pub(super) enum Ids<'a> {
 pub(super) const BATCH: usize = 4096;
 const BATCH_BYTES: usize = 64 << 20;
 
-/// How many reports of `task` are held in memory at a time.
-fn batch_size(task: &Task) -> usize {
-    (BATCH_BYTES / report_bytes(task)).clamp(1, BATCH)
-}
-
 impl<'a> BatchRandomizer<'a> {
     /// With randomness from the system, or (for tests) from `seed` and the record's position.
     pub(super) fn new(task: &'a Task, seed: Option<u64>, ids: Ids<'a>) -> Self {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { task, seed, ids, threads, done: 0 }
+        Self { task, seed, ids, done: 0 }
     }
 
     /// One report per record, in their order.
@@ -124,7 +117,8 @@ impl<'a> BatchRandomizer<'a> {
             }
             Ids::Given(ids) => ids.drain(..records.len()).map(Some).collect(),
         };
-        let per_thread = records.len().div_ceil(self.threads).max(1);
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let per_thread = records.len().div_ceil(threads).max(1);
         let parts: Vec<_> = records.chunks(per_thread).zip(ids.chunks(per_thread)).collect();
         let reports = on_all_cores(parts.len(), |index| {
             let (records, ids) = parts[index];
@@ -157,7 +151,7 @@ pub(super) fn randomize_file(
     mut randomizer: BatchRandomizer<'_>,
     mut visit: impl FnMut(Vec<Report>) -> Result<()>,
 ) -> Result<Counts> {
-    let size = batch_size(task);
+    let size = (BATCH_BYTES / report_bytes(task)).clamp(1, BATCH);
     let mut batch: Vec<BoundedRecord> = Vec::with_capacity(size);
     let (schema, reading) = (task.schema(), reading.of_device(task.schema()));
     let counts = records::bounded(path, schema, task.bounding(), &reading, |record| {

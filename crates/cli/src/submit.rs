@@ -207,7 +207,7 @@ impl Upload<'_> {
         let (file, length) = files::open(path)?;
         let is_file = matches!(&file, Input::File(_));
         let bar = reading("submitting", length);
-        self.aggregator.beside(bar.clone());
+        self.aggregator.bar = bar.clone();
         let content = BufReader::with_capacity(1 << 16, bar.wrap_read(file));
         let width = report_bytes(self.task);
         let (start, mut content) = files::start(content, width as u64).in_file(path)?;

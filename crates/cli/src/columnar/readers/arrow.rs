@@ -9,16 +9,13 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_ipc::convert::try_fb_to_schema;
-use arrow_ipc::reader::{read_dictionary, read_record_batch};
+use arrow_ipc::reader::{read_dictionary, read_footer_length, read_record_batch};
 use arrow_ipc::{Block, MessageHeader, root_as_footer, root_as_message};
 use arrow_schema::{Schema, SchemaRef};
 use parquet::file::reader::{ChunkReader as _, Length as _};
 
 use super::decoders::{LARGEST, decoded};
 use super::pages::Pages;
-
-/// What a file of messages ends with.
-const MAGIC: &[u8] = b"ARROW1";
 
 const CUT: &str = "the file ends in the middle: it was cut";
 const DAMAGED: &str = "it is not a readable Arrow file: it is damaged";
@@ -50,16 +47,11 @@ impl Messages {
 
     /// Those of a file.
     pub(super) fn in_file(pages: Pages) -> Result<Self, String> {
-        let end = (MAGIC.len() + 4) as u64;
-        let start = pages.len().checked_sub(end).ok_or(CUT)?;
-        let last = pages.get_bytes(start, end as usize).map_err(|error| error.to_string())?;
-        let (length, magic) = last.split_first_chunk().ok_or(CUT)?;
-        if magic != MAGIC {
-            return Err(CUT.to_owned());
-        }
-        let length = u32::from_le_bytes(*length);
-        let start = start.checked_sub(length.into()).ok_or(DAMAGED)?;
-        let footer = pages.get_bytes(start, length as usize).map_err(|error| error.to_string())?;
+        let start = pages.len().checked_sub(10).ok_or(CUT)?;
+        let end = pages.get_bytes(start, 10).map_err(|error| error.to_string())?;
+        let length = end[..].try_into().ok().and_then(|end| read_footer_length(end).ok()).ok_or(CUT)?;
+        let start = start.checked_sub(length as u64).ok_or(DAMAGED)?;
+        let footer = pages.get_bytes(start, length).map_err(|error| error.to_string())?;
         let (schema, blocks) = decoded(|| {
             let footer = root_as_footer(&footer).map_err(|_| ())?;
             // All dictionaries come before the batches that may need them.
