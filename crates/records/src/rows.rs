@@ -164,7 +164,7 @@ pub struct TextRows<R> {
     notation: Notation,
     names: Option<Vec<String>>,
     /// A row that was read ahead.
-    pending: Option<(u64, ByteRecord)>,
+    pending: Option<(Line, ByteRecord)>,
     /// The empty lines before it, where they are records.
     empty: Range<u64>,
     one_column: bool,
@@ -216,7 +216,7 @@ impl<R: Read> TextRows<R> {
             }),
         };
         let lenient = by_header && (of_options || names.is_some());
-        let pending = if names.is_some() { None } else { line.map(|line| (line, first)) };
+        let pending = if names.is_some() { None } else { line.map(|line| (Line::at(line), first)) };
         let one_column = lenient && names.as_ref().map_or(one_column, |names| names.len() == 1);
         let empty = 0..0;
         Ok(Self { lines, notation, names, pending, empty, one_column, lenient, row: StringRecord::new() })
@@ -254,8 +254,8 @@ impl<R: Read> TextRows<R> {
     /// # Errors
     /// Where the file cannot be read on.
     pub fn next_row(&mut self) -> Result<Option<Row<'_>>, Problem> {
-        let mut record = mem::take(&mut self.row).into_byte_record();
         if self.pending.is_none() && self.empty.is_empty() {
+            let mut record = mem::take(&mut self.row).into_byte_record();
             let before = self.lines.end;
             let read = self.lines.read(&mut record, self.one_column)?;
             let first = mem::take(&mut self.lenient);
@@ -264,32 +264,15 @@ impl<R: Read> TextRows<R> {
                 None if first && self.lines.has_empty => before..before + 1,
                 _ => 0..0,
             };
-            let Some(line) = read.map(|line| if first { Ok(line) } else { line.whole().map(Line::at) }).transpose()?
-            else {
-                return Ok(self.empty_row());
-            };
-            if self.empty.is_empty() {
-                return Ok(Some(self.row_of(line, record)));
-            }
-            self.pending = Some((line.starts, mem::take(&mut record)));
+            let line = read.map(|line| if first { Ok(line) } else { line.whole().map(Line::at) }).transpose()?;
+            self.pending = line.map(|line| (line, record));
         }
-        if self.empty.is_empty()
-            && let Some((line, record)) = self.pending.take()
-        {
-            return Ok(Some(self.row_of(Line::at(line), record)));
+        if let Some(line) = self.empty.next() {
+            self.row.clear();
+            self.row.push_field("");
+            return Ok(Some(Row { line, cells: &self.row, problem: None }));
         }
-        Ok(self.empty_row())
-    }
-
-    /// The next of the empty lines that are records.
-    fn empty_row(&mut self) -> Option<Row<'_>> {
-        let line = self.empty.next()?;
-        self.row.clear();
-        self.row.push_field("");
-        Some(Row { line, cells: &self.row, problem: None })
-    }
-
-    fn row_of(&mut self, line: Line, record: ByteRecord) -> Row<'_> {
+        let Some((line, record)) = self.pending.take() else { return Ok(None) };
         let (row, problem) = match StringRecord::from_byte_record(record) {
             Ok(text) => (text, None),
             Err(error) => {
@@ -298,7 +281,7 @@ impl<R: Read> TextRows<R> {
             }
         };
         self.row = row;
-        Row { line: line.starts, cells: &self.row, problem: line.problem.or(problem) }
+        Ok(Some(Row { line: line.starts, cells: &self.row, problem: line.problem.or(problem) }))
     }
 }
 
@@ -443,20 +426,16 @@ impl<R: Read> Lines<R> {
     /// A record without an end.
     fn cut(&mut self, record: &ByteRecord, problem: &str) -> Line {
         self.is_cut = true;
-        let opens = self.cut_line(record);
-        let before = &record.as_slice()[..record.as_slice().len() - record.iter().next_back().map_or(0, <[u8]>::len)];
-        let end = if self.carriage_returns { b'\r' } else { b'\n' };
-        Line { starts: opens.saturating_sub(line_ends(before, end)), problem: Some(problem.to_owned()), opens }
-    }
-
-    /// The line on which the last cell of a record without an end starts.
-    fn cut_line(&self, record: &ByteRecord) -> u64 {
         let last = record.iter().next_back().unwrap_or_default();
-        if self.carriage_returns {
-            let before = &record.as_slice()[..record.as_slice().len() - last.len()];
-            return record.position().map_or(0, csv::Position::record) + 1 + line_ends(before, b'\r');
-        }
-        self.reader.position().line().saturating_sub(line_ends(last, b'\n'))
+        let before = &record.as_slice()[..record.as_slice().len() - last.len()];
+        let (starts, opens) = if self.carriage_returns {
+            let starts = self.line_of(record);
+            (starts, starts + line_ends(before, b'\r'))
+        } else {
+            let opens = self.reader.position().line().saturating_sub(line_ends(last, b'\n'));
+            (opens.saturating_sub(line_ends(before, b'\n')), opens)
+        };
+        Line { starts, problem: Some(problem.to_owned()), opens }
     }
 }
 
