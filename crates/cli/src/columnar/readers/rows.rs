@@ -131,16 +131,20 @@ impl Rows<'_> {
         let damaged = || damaged(path, self.read + 1);
         if self.numbers {
             let columns = self.columns(batch, numbers).ok_or_else(damaged)?;
-            let read = |place, row: &mut Vec<f64>| {
+            let mut row: Vec<f64> = vec![];
+            for place in 0..batch.num_rows() {
                 row.clear();
                 row.extend(columns.iter().map(|column| column.as_ref().map_or(f64::NAN, |number| number(place))));
-            };
-            self.each(path, batch.num_rows(), read, |number, row| visit(number, Row::Numbers(row)))
-        } else {
-            let columns = self.columns(batch, cells).ok_or_else(damaged)?;
-            let mut text = String::new();
-            let read = |place, row: &mut StringRecord| {
-                row.clear();
+                self.read += 1;
+                visit(self.read, Row::Numbers(&row))?;
+            }
+            return Ok(());
+        }
+        let columns = self.columns(batch, cells).ok_or_else(damaged)?;
+        let (mut row, mut text) = (StringRecord::new(), String::new());
+        for place in 0..batch.num_rows() {
+            row.clear();
+            let read = decoded(|| {
                 for column in &columns {
                     text.clear();
                     if let Some(cell) = column {
@@ -148,9 +152,13 @@ impl Rows<'_> {
                     }
                     row.push_field(&text);
                 }
-            };
-            self.each(path, batch.num_rows(), read, |number, row| visit(number, Row::Text(row, None)))
+                Ok::<_, ()>(())
+            });
+            self.read += 1;
+            read.ok_or_else(|| self::damaged(path, self.read))?;
+            visit(self.read, Row::Text(&row, None))?;
         }
+        Ok(())
     }
 
     /// What reads each column, and nothing for one that is not wanted; nothing at all where a type is not what it was.
@@ -163,27 +171,6 @@ impl Rows<'_> {
         let read =
             |wanted: &bool| if *wanted { columns.next().and_then(|column| of(column)).map(Some) } else { Some(None) };
         self.wanted.iter().map(read).collect()
-    }
-
-    /// Visits this many rows, one after the other in the same place.
-    fn each<T: Default>(
-        &mut self,
-        path: &Path,
-        count: usize,
-        mut read: impl FnMut(usize, &mut T),
-        mut visit: impl FnMut(u64, &T) -> Result<()>,
-    ) -> Result<()> {
-        let mut row = T::default();
-        for place in 0..count {
-            self.read += 1;
-            decoded(|| {
-                read(place, &mut row);
-                Ok::<_, ()>(())
-            })
-            .ok_or_else(|| damaged(path, self.read))?;
-            visit(self.read, &row)?;
-        }
-        Ok(())
     }
 }
 
