@@ -8,7 +8,7 @@ use std::io::{self, Chain, Cursor, Read};
 use csv::{ByteRecord, StringRecord, Terminator};
 use ldp_pca::internal::schema::{NumberForms, positional_name};
 
-use crate::separator::{self, Notation, OptionNames};
+use crate::separator::{self, Notation, OptionNames, named_tab};
 
 /// How many bytes of a file are looked at before it is read.
 pub const START: u64 = 1 << 16;
@@ -192,14 +192,17 @@ impl<R: Read> TextRows<R> {
             header = Header::Yes;
         }
         let may_be_header = |fields: &[&str]| header != Header::No && (header == Header::Yes || is_header(fields));
+        let of_options = by_header && header == Header::No;
         let separator = match options.separator {
             Some(separator) => Ok(separator),
-            None if by_header => {
-                separator::of_header(name, &start, (header == Header::Yes).then_some(&is_header), names)
+            None if named_tab(name) => Ok(b'\t'),
+            None if of_options => {
+                let option = names.separator;
+                Err(format!("without a header only {option} may say what separates the cells of records: name it"))
             }
-            None => separator::of(name, &start, (start.len() as u64) < START, may_be_header, names),
+            None if by_header => separator::of_header(&start, &is_header, names),
+            None => separator::of(&start, (start.len() as u64) < START, may_be_header, names),
         };
-        let of_options = by_header && header == Header::No;
         let separator = separator.map_err(|what| Problem { line: None, of_options, what })?;
         let notation = Notation { decimal_comma, separator, forms, names };
         let mut lines = Lines::new(start, rest, separator);

@@ -35,19 +35,15 @@ pub fn parse_separator(text: &str) -> Result<u8, String> {
     }
 }
 
-/// The separator of a file: a tab where its name says so, or else the one that separates the first line. Where several
-/// do, it is the only one that gives all lines of `start` the same number of cells, or the comma of a header. `start`
-/// has the first bytes of the file, and `whole` says that they are all. `is_header` is asked of the first line's cells.
+/// The separator of a file: the one that separates the first line. Where several do, it is the only one that gives all
+/// lines of `start` the same number of cells, or the comma of a header. `start` has the first bytes of the file, and
+/// `whole` says that they are all. `is_header` is asked of the first line's cells.
 pub(crate) fn of(
-    name: &str,
     start: &[u8],
     whole: bool,
     is_header: impl Fn(&[&str]) -> bool,
     names: &OptionNames,
 ) -> Result<u8, String> {
-    if named_tab(name) {
-        return Ok(b'\t');
-    }
     let start = start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(start);
     let lines = counts(start, whole);
     let first = lines.first().copied().unwrap_or_default();
@@ -70,21 +66,8 @@ pub(crate) fn of(
     }
 }
 
-/// The separator of a file of which only the header may show it: a tab where its name says so, or else the one that
-/// makes the first line a header. Without `is_header` the file has no header, and its separator must be named.
-pub(crate) fn of_header(
-    name: &str,
-    start: &[u8],
-    is_header: Option<impl Fn(&[&str]) -> bool>,
-    names: &OptionNames,
-) -> Result<u8, String> {
-    if named_tab(name) {
-        return Ok(b'\t');
-    }
-    let Some(is_header) = is_header else {
-        let option = names.separator;
-        return Err(format!("without a header only {option} may say what separates the cells of records: name it"));
-    };
+/// The separator of a file of which only the header may show it: the one that makes the first line a header.
+pub(crate) fn of_header(start: &[u8], is_header: impl Fn(&[&str]) -> bool, names: &OptionNames) -> Result<u8, String> {
     let start = start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(start);
     let is_header = |cells: &StringRecord| is_header(&cells.iter().map(str::trim).collect::<Vec<_>>());
     let splits = |place: &usize| first_cells(start, *place).is_some_and(|cells| cells.len() > 1 && is_header(&cells));
@@ -254,12 +237,12 @@ mod tests {
         categorical: "categorical",
     };
 
-    fn separator_of(name: &str, content: &[u8], whole: bool) -> Result<u8, String> {
-        of(name, content, whole, looks_like_names, &NAMES)
+    fn separator_of(content: &[u8], whole: bool) -> Result<u8, String> {
+        of(content, whole, looks_like_names, &NAMES)
     }
 
     fn found(content: &str) -> Option<char> {
-        separator_of("records.csv", content.as_bytes(), true).ok().map(char::from)
+        separator_of(content.as_bytes(), true).ok().map(char::from)
     }
 
     #[test]
@@ -308,14 +291,14 @@ mod tests {
     #[test]
     fn a_name_shows_tabs_and_a_line_without_its_end_is_not_compared() {
         for name in ["a.tsv", "a.TSV.gz", "a.tab", "tab.tab.gz"] {
-            assert_eq!(separator_of(name, b"a,b;c", true), Ok(b'\t'), "{name}");
+            assert!(named_tab(name), "{name}");
         }
         for name in ["tsv", "a.tsv.csv", "tab", "a.gz"] {
-            assert_eq!(separator_of(name, b"a,b", true), Ok(b','), "{name}");
+            assert!(!named_tab(name), "{name}");
         }
-        let cut = |whole| separator_of("a", b"1,5;2\n2,5;3\n3,5;4,", whole).ok();
+        let cut = |whole| separator_of(b"1,5;2\n2,5;3\n3,5;4,", whole).ok();
         assert_eq!((cut(false), cut(true)), (None, Some(b';')));
-        assert_eq!(separator_of("a", b"a;b", false), Ok(b';'));
+        assert_eq!(separator_of(b"a;b", false), Ok(b';'));
     }
 
     #[test]
@@ -395,7 +378,7 @@ mod tests {
                 writer.write_record(row).unwrap();
             }
             let content = writer.into_inner().unwrap();
-            prop_assert_eq!(separator_of("a.csv", &content, true), Ok(KNOWN[place]));
+            prop_assert_eq!(separator_of(&content, true), Ok(KNOWN[place]));
         }
 
         #[test]
@@ -403,7 +386,7 @@ mod tests {
             content in prop::collection::vec(prop::sample::select(b"a1,;\t\"\n\r \xff".to_vec()), 0..60),
             whole: bool,
         ) {
-            if let Ok(separator) = separator_of("a.csv", &content, whole) {
+            if let Ok(separator) = separator_of(&content, whole) {
                 prop_assert!(separator == b',' || content.contains(&separator));
             }
         }
