@@ -11,7 +11,7 @@ use ldp_pca_server::{
 use super::aggregator;
 use super::error::{CliError, Result};
 use super::output::{note, plural};
-use super::serve::{Times, log_format, on_hangup, runtime, start_log, stopped};
+use super::serve::{log_format, on_hangup, runtime, start_log, stopped};
 
 /// Pass sealed reports on to an aggregator, in shuffled batches
 ///
@@ -56,7 +56,7 @@ pub(super) struct Relay {
 impl Relay {
     pub(super) fn run(self) -> Result<()> {
         let log = LogConfig { format: self.log_format.unwrap_or_default(), ..LogConfig::default() };
-        start_log(&log, Times::Hidden)?;
+        start_log(&log, false)?;
         raise_file_limit();
         keep_files_private();
         let config = RelayConfig {

@@ -2,6 +2,7 @@
 
 pub(crate) mod config;
 
+use core::fmt::Display;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -79,7 +80,7 @@ impl Serve {
             less_safe.iter().for_each(|setting| println!("  {setting}"));
             return Ok(());
         }
-        start_log(&config.log, Times::Shown)?;
+        start_log(&config.log, true)?;
         let log = config.log.format;
         let served = self.serve(config, tasks);
         if let (Err(error), LogFormat::Json) = (&served, log) {
@@ -176,35 +177,26 @@ pub(super) fn log_format(text: &str) -> core::result::Result<LogFormat, String> 
     }
 }
 
-/// Whether lines of the log say when they were written.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Times {
-    Shown,
-    Hidden,
-}
-
-/// Starts the server's log on standard error.
-pub(super) fn start_log(log: &LogConfig, times: Times) -> Result<()> {
+/// Starts the server's log on standard error, whose lines say when they were written where it has `times`.
+pub(super) fn start_log(log: &LogConfig, times: bool) -> Result<()> {
     // A word that is not a level would be read as the name of a module.
     let is_word = log.level.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    let filter = if is_word {
-        log.level
-            .parse::<LevelFilter>()
-            .map(|level| EnvFilter::default().add_directive(level.into()))
-            .map_err(|error| error.to_string())
-    } else {
-        EnvFilter::try_new(&log.level).map_err(|error| error.to_string())
-    };
-    let filter = filter.map_err(|error| {
+    let refused = |error: &dyn Display| {
         CliError::Usage(format!("the log level '{}': {error}; use error, warn, info, debug or trace", log.level))
-    })?;
+    };
+    let filter = if is_word {
+        let level = log.level.parse::<LevelFilter>().map_err(|error| refused(&error))?;
+        EnvFilter::default().add_directive(level.into())
+    } else {
+        EnvFilter::try_new(&log.level).map_err(|error| refused(&error))?
+    };
     let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
     let ansi = std::io::IsTerminal::is_terminal(&std::io::stderr());
     match (log.format, times) {
-        (LogFormat::Json, Times::Shown) => subscriber.json().flatten_event(true).init(),
-        (LogFormat::Json, Times::Hidden) => subscriber.json().flatten_event(true).without_time().init(),
-        (LogFormat::Pretty, Times::Shown) => subscriber.with_ansi(ansi).init(),
-        (LogFormat::Pretty, Times::Hidden) => subscriber.with_ansi(ansi).without_time().init(),
+        (LogFormat::Json, true) => subscriber.json().flatten_event(true).init(),
+        (LogFormat::Json, false) => subscriber.json().flatten_event(true).without_time().init(),
+        (LogFormat::Pretty, true) => subscriber.with_ansi(ansi).init(),
+        (LogFormat::Pretty, false) => subscriber.with_ansi(ansi).without_time().init(),
     }
     Ok(())
 }
