@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ldp_pca::internal::schema::{Fit, NumberForms, positional_name};
-use ldp_pca::record::{BoundedRecord, Bounding, RecordError};
+use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::schema::{Column, ColumnKind, Schema};
 use ldp_pca::task::Task;
 use ldp_pca_records::{
@@ -289,9 +289,9 @@ pub fn bounded(
     schema: &Schema,
     bounding: Bounding,
     reading: &Reading,
-    visit: impl FnMut(BoundedRecord) -> Result<()>,
+    mut visit: impl FnMut(BoundedRecord) -> Result<()>,
 ) -> Result<Counts> {
-    read_as(path, schema, reading, |features| BoundedRecord::new(features, bounding), visit)
+    read(path, schema, reading, |features| visit(BoundedRecord::new(features, bounding)?))
 }
 
 /// Reads the features of the records of a file, in their own units: bounded where `is_bounded` asks for that. Rows
@@ -304,43 +304,39 @@ pub(super) fn features(
     mut visit: impl FnMut(&[f64]) -> Result<()>,
 ) -> Result<Counts> {
     let scale = task.bounding().length_scale();
-    let make = |mut features: Vec<f64>| {
+    read(path, task.schema(), reading, |mut features| {
         if is_bounded {
             let record = task.bound(features)?;
             features = record.coordinates().iter().map(|value| value * scale).collect();
         }
-        Ok::<_, RecordError>(features)
-    };
-    read_as(path, task.schema(), reading, make, |features| visit(&features))
+        visit(&features)
+    })
 }
 
-/// Reads the records of a file, of whose features `make` makes what is visited.
-fn read_as<T>(
+/// Reads the records of a file, whose features are visited.
+fn read(
     path: &Path,
     schema: &Schema,
     Reading { opening, strict }: &Reading,
-    make: impl Fn(Vec<f64>) -> core::result::Result<T, RecordError>,
-    visit: impl FnMut(T) -> Result<()>,
+    visit: impl FnMut(Vec<f64>) -> Result<()>,
 ) -> Result<Counts> {
     if *strict {
         files::can_be_read_twice(path, "--strict looks at all of it before anything is written")?;
-        let (part, counts) = read_once(path, schema, opening, |_| Ok(()), |()| Ok(()))?;
+        let (part, counts) = read_once(path, schema, opening, |_| Ok(()))?;
         if let Some((row, problem)) = counts.unread.first_unread() {
             return Err(CliError::at(path, part, row, format!("{problem} (without --strict it counts as missing)")));
         }
     }
-    let (_, counts) = read_once(path, schema, opening, make, visit)?;
+    let (_, counts) = read_once(path, schema, opening, visit)?;
     if counts.records == 0 { Err(CliError::file(path, "there are no records in it")) } else { Ok(counts) }
 }
 
-/// Reads the records of a file in one pass; `make` makes of their features what is visited. Returns the name of what a
-/// record stands in, and the counts.
-fn read_once<T>(
+/// Reads the records of a file in one pass. Returns the name of what a record stands in, and the counts.
+fn read_once(
     path: &Path,
     schema: &Schema,
     opening: &Opening,
-    make: impl Fn(Vec<f64>) -> core::result::Result<T, RecordError>,
-    mut visit: impl FnMut(T) -> Result<()>,
+    mut visit: impl FnMut(Vec<f64>) -> Result<()>,
 ) -> Result<(&'static str, Counts)> {
     let is_header = |fields: &[&str]| match opening.by_header {
         true => schema.match_header(fields).is_ok(),
@@ -380,7 +376,7 @@ fn read_once<T>(
             }
             Row::Numbers(numbers) => layout.encode_numbers(schema, (line, numbers), &mut fit),
         };
-        held.push(make(features)?);
+        held.push(features);
         if fit.is_settled() {
             settled(&fit)?;
             held.drain(..).try_for_each(&mut visit)?;
