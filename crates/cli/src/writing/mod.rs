@@ -231,19 +231,13 @@ pub(super) struct Output {
 
 impl Output {
     pub(super) fn create(target: &Target) -> Result<Self> {
-        Self::open(target, false)
-    }
-
-    /// Opens it. A `private` file is one that the owner alone may read, and replaces whatever is there.
-    fn open(target: &Target, private: bool) -> Result<Self> {
         let failed = |error| cannot_write(target, error);
         let mut target = target.clone();
-        if !private && !is_standard(&target) {
+        if !is_standard(&target) {
             // A link stays a link: the file it leads to is replaced.
             target.path = fs::canonicalize(&target.path).unwrap_or(target.path);
         }
-        let existing = if private { None } else { fs::metadata(&target.path).ok() };
-        let (writer, partial): (Box<dyn Write>, _) = match existing {
+        let (writer, partial): (Box<dyn Write>, _) = match fs::metadata(&target.path).ok() {
             _ if is_standard(&target) => (Box::new(output::take_stdout()), None),
             Some(existing) if !existing.is_file() => {
                 (Box::new(File::options().write(true).open(&target.path).map_err(failed)?), None)
@@ -251,7 +245,7 @@ impl Output {
             existing => {
                 // What nobody asked to replace is not replaced, should it come to be in the meantime.
                 let new = existing.is_none() && target.kind.is_kept();
-                let (file, partial) = Partial::create(&target, existing, private, new).map_err(failed)?;
+                let (file, partial) = Partial::create(&target, existing, new).map_err(failed)?;
                 (Box::new(file), Some(partial))
             }
         };
@@ -319,20 +313,15 @@ fn partial() -> MutexGuard<'static, Vec<TempPath>> {
 }
 
 impl Partial {
-    /// With the rights of the `existing` file, or with those of any new file unless it is `private`.
-    fn create(
-        target: &Path,
-        existing: Option<fs::Metadata>,
-        private: bool,
-        new: bool,
-    ) -> std::io::Result<(File, Self)> {
+    /// With the rights of the `existing` file, or with those of any new file.
+    fn create(target: &Path, existing: Option<fs::Metadata>, new: bool) -> std::io::Result<(File, Self)> {
         let mut all = partial();
         system::watch(|| {
             let mut all = partial();
             all.clear();
             all
         });
-        let rights = if private || existing.is_some() { 0o600 } else { 0o666 };
+        let rights = if existing.is_some() { 0o600 } else { 0o666 };
         let mut builder = tempfile::Builder::new();
         builder.prefix(".ldp-pca.").suffix(".partial").rand_bytes(12);
         // The name is drawn, and what already has it is not followed.
@@ -372,15 +361,7 @@ impl Drop for Partial {
 
 /// Writes a whole file at once.
 pub fn write(target: &Target, bytes: &[u8]) -> Result<()> {
-    write_all(Output::create(target)?, bytes)
-}
-
-/// Writes a file that its owner alone may read. It replaces an existing one, whose creator could still read that one.
-pub fn write_private(path: &Path, bytes: &[u8]) -> Result<()> {
-    write_all(Output::open(&Target::new(path.to_owned(), Kind::TEXT), true)?, bytes)
-}
-
-fn write_all(mut output: Output, bytes: &[u8]) -> Result<()> {
+    let mut output = Output::create(target)?;
     output.put(bytes)?;
     output.finish()
 }

@@ -26,8 +26,10 @@ pub(super) fn keep(messages: &Path, kept: &Kept) -> io::Result<()> {
 /// Writes a file that its owner alone may read, and that is on the disk, whole, when this returns.
 pub(super) fn write(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     let temporary = folder.join(format!("{name}.tmp"));
+    // That of a run that crashed, or a link, which is not followed.
+    let _ = fs::remove_file(&temporary);
     let mut options = File::options();
-    options.write(true).create(true).truncate(true);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(&temporary)?;

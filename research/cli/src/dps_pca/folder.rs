@@ -19,7 +19,6 @@ use hmac::{Hmac, KeyInit, Mac};
 use ldp_pca::internal::sampling::system_rng;
 use ldp_pca_cli::error::{CliError, InFile as _, Result};
 use ldp_pca_cli::files::{locked, text};
-use ldp_pca_cli::writing::write_private;
 use ldp_pca_dps::{Session, SessionId, State};
 use rand::Rng as _;
 use sha2::Sha256;
@@ -86,14 +85,13 @@ pub(super) fn make(folder: &Path, session: &Session) -> Result<Vec<PathBuf>> {
     let checksum = checksum_of(text.as_bytes());
     write(folder, KEY, format!("{text} {checksum}\n").as_bytes()).in_file(folder)?;
     let key = Key::new(&digits, session.id());
-    let hand_out = |path: &Path, holder| write_private(path, format!("{}\n", key.token(holder)).as_bytes());
-    hand_out(&folder.join(COLLECTOR_TOKEN), COLLECTOR)?;
-    let mut tokens = Vec::new();
-    for provider in 1..=session.parameters().providers {
-        let path = folder.join(TOKENS).join(format!("provider-{provider}.token"));
-        hand_out(&path, provider)?;
-        tokens.push(path);
-    }
+    let hand_out = |folder: &Path, name: &str, holder| {
+        let path = folder.join(name);
+        write(folder, name, format!("{}\n", key.token(holder)).as_bytes()).in_file(&path).map(|()| path)
+    };
+    hand_out(folder, COLLECTOR_TOKEN, COLLECTOR)?;
+    let provider = |number| hand_out(&folder.join(TOKENS), &format!("provider-{number}.token"), number);
+    let tokens = (1..=session.parameters().providers).map(provider).collect::<Result<Vec<_>>>()?;
     // With this file it is a session.
     let written = write(folder, PARAMETERS, session.to_json().as_bytes()).and_then(|()| sync_folder(folder_of(folder)));
     written.in_file(folder)?;
