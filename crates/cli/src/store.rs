@@ -1,5 +1,6 @@
 //! The `store` commands: upkeep of an aggregator's folder.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -240,11 +241,6 @@ pub(super) struct Merge {
     format: Format,
 }
 
-#[derive(Serialize)]
-struct MergeResult {
-    tasks: Vec<MergedTask>,
-}
-
 impl Merge {
     /// Refuses a folder that is named twice: held once, it could not be opened again.
     fn check(&self) -> Result<()> {
@@ -276,13 +272,13 @@ impl Merge {
         check(&self.folders.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
         let tasks = with_bar("merging", |progress| maintenance::merge(&self.folders, &self.into, progress))?;
         tasks.iter().try_for_each(|task| self.audit.note("store-merge", &task.task, task.added))?;
-        self.format.print_laid_out(&MergeResult { tasks }, |result| {
+        self.format.print_laid_out(&BTreeMap::from([("tasks", &tasks)]), |_| {
             let line = |task: &MergedTask| {
                 let (added, [duplicates, all]) =
                     (plural(task.added, "report"), [task.duplicates, task.reports].map(grouped));
                 format!("task {}: {added} added, {duplicates} were there; {all} in all\n", task.task)
             };
-            result.tasks.iter().map(line).collect()
+            tasks.iter().map(line).collect()
         })
     }
 }
