@@ -168,8 +168,8 @@ impl Aggregator {
         self.ask("POST", "/reports", Some((SEALED, report)))
     }
 
-    /// Ids for so many reports of the task, or `None` where reports of the task make their own.
-    pub(super) fn issue(&self, task: TaskDigest, count: usize) -> Result<Option<Vec<ReportId>>> {
+    /// Ids for so many reports of the task, or none of them where reports of the task make their own.
+    pub(super) fn issue(&self, task: TaskDigest, count: usize) -> Result<Vec<Option<ReportId>>> {
         let path = format!("/tasks/{task}/seeds");
         let [few, many] = IDS_PER_REQUEST;
         let mut most = if self.token.is_some() { many } else { few };
@@ -184,15 +184,15 @@ impl Aggregator {
                         let (url, found) = (&answer.url, more.len());
                         return Err(CliError::Failed(format!("{url} issued {found} ids instead of {asked}")));
                     }
-                    ids.extend(more);
+                    ids.extend(more.into_iter().map(Some));
                 }
-                (409, Some("no-issued-ids")) => return Ok(None),
+                (409, Some("no-issued-ids")) => return Ok(vec![None; count]),
                 // A token that is no admin's, or an aggregator that gives fewer at a time.
                 (422, Some("bad-count")) if asked > 1 => most = if asked > few { few } else { asked / 2 },
                 _ => return Err(answer.refused()),
             }
         }
-        Ok(Some(ids))
+        Ok(ids)
     }
 
     /// Repeats a request until its answer is final.

@@ -105,10 +105,7 @@ impl<'a> BatchRandomizer<'a> {
         self.done += records.len() as u64;
         let ids: Vec<Option<ReportId>> = match &mut self.ids {
             Ids::Own => vec![None; records.len()],
-            Ids::Issued(aggregator) => match aggregator.issue(self.task.digest(), records.len())? {
-                Some(ids) => ids.into_iter().map(Some).collect(),
-                None => vec![None; records.len()],
-            },
+            Ids::Issued(aggregator) => aggregator.issue(self.task.digest(), records.len())?,
             Ids::Given(ids) if ids.len() < records.len() => {
                 return Err(CliError::Failed(format!(
                     "there are more records than the {} issued ids: ask the aggregator for one per record",

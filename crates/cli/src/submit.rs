@@ -204,6 +204,7 @@ impl Submitted {
 
 impl Upload<'_> {
     fn send_file(&mut self, path: &Path) -> Result<()> {
+        use ReportError::{Length, Magic, OtherTask, Version};
         let (file, length) = files::open(path)?;
         let is_file = matches!(&file, Input::File(_));
         let bar = reading("submitting", length);
@@ -215,13 +216,8 @@ impl Upload<'_> {
             return Err(CliError::file(path, "the file is empty: give reports"));
         }
         // Only the aggregator judges what is altered; what is something else altogether does not go there.
-        if let Err(
-            error @ (ReportError::Magic
-            | ReportError::Version(_)
-            | ReportError::OtherTask { .. }
-            | ReportError::Length { .. }),
-        ) = Report::from_bytes(&start, self.task)
-        {
+        let first = Report::from_bytes(&start, self.task);
+        if let Err(error @ (Magic | Version(_) | OtherTask { .. } | Length { .. })) = first {
             return Err(CliError::file(path, format!("{error} (nothing of the file was sent)")));
         }
         let cut = |reports: u64| format!("the file ends within report {}: it was cut", grouped(reports + 1));
