@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::aggregator::{self, Aggregator, Answer, DEFAULT_PATIENCE, DEFAULT_URL, RELAY_KEYS, token};
 use super::error::{CliError, InFile as _, Result};
-use super::files::{self, Input};
+use super::files;
 use super::output::{Format, grouped, plural, reading};
 
 /// Send reports to a running aggregator, again after errors
@@ -206,7 +206,6 @@ impl Upload<'_> {
     fn send_file(&mut self, path: &Path) -> Result<()> {
         use ReportError::{Length, Magic, OtherTask, Version};
         let (file, length) = files::open(path)?;
-        let is_file = matches!(&file, Input::File(_));
         let bar = reading("submitting", length);
         self.aggregator.bar = bar.clone();
         let content = BufReader::with_capacity(1 << 16, bar.wrap_read(file));
@@ -221,7 +220,8 @@ impl Upload<'_> {
             return Err(CliError::file(path, format!("{error} (nothing of the file was sent)")));
         }
         let cut = |reports: u64| format!("the file ends within report {}: it was cut", grouped(reports + 1));
-        if is_file && !length.is_multiple_of(width as u64) {
+        // That of a pipe is given as 0.
+        if !length.is_multiple_of(width as u64) {
             let problem = cut(length / width as u64);
             return Err(CliError::file(path, format!("{problem} (nothing of it was sent)")));
         }
