@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use ldp_pca::task::TaskDigest;
-use ldp_pca_server::maintenance::{self, Layout, MergedTask, Repaired, Verified};
+use ldp_pca_server::maintenance::{self, Exported, Layout, MergedTask, Repaired, Verified};
 use ldp_pca_server::{AuditLine, AuditLog};
 use serde::Serialize;
 
@@ -132,9 +132,8 @@ pub(super) struct Export {
 #[derive(Serialize)]
 struct ExportResult {
     task: String,
-    reports: u64,
-    /// Damaged reports that were left out.
-    lost: u64,
+    #[serde(flatten)]
+    exported: Exported,
     output: Target,
 }
 
@@ -154,18 +153,10 @@ impl Export {
         if is_standard(&self.output) {
             return if exported.lost == 0 { Ok(()) } else { Err(CliError::Failed(left_out(exported.lost))) };
         }
-        let result = ExportResult {
-            task: task.to_string(),
-            reports: exported.reports,
-            lost: exported.lost,
-            output: self.output,
-        };
-        self.format.print_laid_out(&result, |result| {
-            let mut text = format!("{} written to {}\n", plural(result.reports, "report"), result.output);
-            if result.lost > 0 {
-                text += &left_out(result.lost);
-            }
-            text
+        let result = ExportResult { task: task.to_string(), exported, output: self.output };
+        self.format.print_laid_out(&result, |ExportResult { exported, output, .. }| {
+            let lost = if exported.lost > 0 { left_out(exported.lost) } else { String::new() };
+            format!("{} written to {output}\n{lost}", plural(exported.reports, "report"))
         })
     }
 }
