@@ -124,7 +124,7 @@ pub struct RecordFile {
 enum Rows {
     Text(Box<TextRows<Box<dyn BufRead>>>),
     Npy(NpyRows<'static>),
-    Columnar(ColumnarRows),
+    Columnar(Box<dyn ColumnarRows>),
 }
 
 /// One row.
@@ -143,7 +143,7 @@ impl RecordFile {
         if !opening.is_text(path)
             && let Some((kind, content)) = columnar::in_no_order(path, &mut input)?
         {
-            let rows = Rows::Columnar(ColumnarRows::new(path, kind, content)?);
+            let rows = Rows::Columnar(columnar::open(path, kind, content)?);
             return Ok(Self { path: path.to_owned(), rows, other: None });
         }
         Self::new(path, reading("reading", length).wrap_read(input), opening, is_header)
@@ -169,7 +169,7 @@ impl RecordFile {
             FileFormat::NumPy => Rows::Npy(NpyRows::new(path, Cursor::new(start).chain(content))?),
             kind @ (FileFormat::Parquet | FileFormat::ArrowFile | FileFormat::ArrowStream) => {
                 let content = Content::Stream(Box::new(Cursor::new(start).chain(content)));
-                Rows::Columnar(ColumnarRows::new(path, kind, content)?)
+                Rows::Columnar(columnar::open(path, kind, content)?)
             }
             _ => {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -219,7 +219,7 @@ impl RecordFile {
     /// `numbers`, its rows of numbers alone are not made texts.
     pub(super) fn only(&mut self, wanted: impl Fn(&str) -> bool, numbers: bool) {
         if let Rows::Columnar(rows) = &mut self.rows {
-            rows.only(wanted, numbers);
+            rows.only(&wanted, numbers);
         }
     }
 
@@ -243,7 +243,7 @@ impl RecordFile {
                     visit(number, Row::Numbers(&row))?;
                 }
             }
-            Rows::Columnar(rows) => rows.for_each(&path, visit)?,
+            Rows::Columnar(rows) => rows.for_each(&path, &mut visit)?,
         }
         Ok(())
     }

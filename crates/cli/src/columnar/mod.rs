@@ -13,9 +13,10 @@ use std::path::Path;
 
 use ldp_pca_records::FileFormat;
 
-pub(super) use self::readers::{ColumnarRows, for_each_report_batch};
+pub(super) use self::readers::{for_each_report_batch, open};
 use super::error::{InFile as _, Result};
 use super::files::Input;
+use super::records::Row;
 
 /// The content of a Parquet or Arrow file.
 #[cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "nothing reads it"))]
@@ -24,6 +25,22 @@ pub(super) enum Content {
     File(File),
     /// Of anything that is read from its start.
     Stream(Box<dyn BufRead>),
+}
+
+/// The rows of a Parquet or Arrow file.
+pub(super) trait ColumnarRows {
+    /// The names of the columns.
+    fn names(&self) -> &[String];
+
+    /// Reads only the columns of these names. The cells of the others are empty, and their types do not matter.
+    /// With `numbers`, rows of numbers alone are given as such.
+    fn only(&mut self, wanted: &dyn Fn(&str) -> bool, numbers: bool);
+
+    /// The wanted columns whose values have no texts, and why: their cells are empty from now on.
+    fn unreadable(&mut self) -> Vec<(String, String)>;
+
+    /// Calls `visit` with every row and its number (from 1) until it fails.
+    fn for_each(self: Box<Self>, path: &Path, visit: &mut dyn FnMut(u64, Row<'_>) -> Result<()>) -> Result<()>;
 }
 
 /// The format and the content of a file on a disk that is read in no order. The input is at its start again.

@@ -9,4 +9,4 @@ mod reports;
 mod rows;
 
 pub(crate) use self::reports::for_each_report_batch;
-pub(crate) use self::rows::ColumnarRows;
+pub(crate) use self::rows::open;

@@ -11,15 +11,15 @@ use super::cells::{are_numbers, cells, have_texts, numbers};
 use super::decoders::decoded;
 use super::pages::Pages;
 use super::parquet::Parquet;
-use crate::columnar::Content;
+use crate::columnar::{ColumnarRows, Content};
 use crate::error::{CliError, InFile as _, Result};
 use crate::records::Row;
 
 /// The cells of one batch, about, so that wide rows do not take much memory.
 const CELLS: usize = 1 << 16;
 
-/// The rows of a Parquet or Arrow file.
-pub(crate) struct ColumnarRows {
+/// A Parquet or Arrow file whose columns are known.
+struct Table {
     names: Vec<String>,
     types: Vec<DataType>,
     /// Which columns are read.
@@ -34,48 +34,28 @@ enum Source {
     Arrow(Messages),
 }
 
-impl ColumnarRows {
-    /// Those of a file of this format.
-    pub(crate) fn new(path: &Path, kind: FileFormat, content: Content) -> Result<Self> {
-        let messages = match (kind, content) {
-            (FileFormat::Parquet, content) => {
-                let parquet = Parquet::of_records(Pages::new(path, content)?).in_file(path)?;
-                return Ok(Self::of(&parquet.schema(), Source::Parquet(Box::new(parquet))));
-            }
-            (FileFormat::ArrowStream, Content::Stream(content)) => Messages::in_stream(content),
-            (_, content) => Messages::in_file(Pages::new(path, content)?),
-        };
-        let messages = messages.in_file(path)?;
-        Ok(Self::of(&messages.schema(), Source::Arrow(messages)))
-    }
+/// Opens a file of this format.
+pub(crate) fn open(path: &Path, kind: FileFormat, content: Content) -> Result<Box<dyn ColumnarRows>> {
+    let messages = match (kind, content) {
+        (FileFormat::Parquet, content) => {
+            let parquet = Parquet::of_records(Pages::new(path, content)?).in_file(path)?;
+            return Ok(Box::new(Table::of(&parquet.schema(), Source::Parquet(Box::new(parquet)))));
+        }
+        (FileFormat::ArrowStream, Content::Stream(content)) => Messages::in_stream(content),
+        (_, content) => Messages::in_file(Pages::new(path, content)?),
+    };
+    let messages = messages.in_file(path)?;
+    Ok(Box::new(Table::of(&messages.schema(), Source::Arrow(messages))))
+}
 
+impl Table {
     fn of(schema: &SchemaRef, source: Source) -> Self {
         let (names, types): (Vec<_>, Vec<_>) =
             schema.fields().iter().map(|field| (field.name().trim().to_owned(), field.data_type().clone())).unzip();
         Self { wanted: vec![true; names.len()], numbers: false, names, types, source }
     }
 
-    /// The names of the columns.
-    pub(crate) fn names(&self) -> &[String] {
-        &self.names
-    }
-
-    /// Reads only the columns of these names. The cells of the others are empty, and their types do not matter.
-    /// With `numbers`, rows of numbers alone are given as such.
-    pub(crate) fn only(&mut self, wanted: impl Fn(&str) -> bool, numbers: bool) {
-        self.numbers = numbers;
-        self.wanted = self.names.iter().map(|name| wanted(name)).collect();
-    }
-
-    /// The wanted columns whose values have no texts, and why: their cells are empty from now on.
-    pub(crate) fn unreadable(&mut self) -> Vec<(String, String)> {
-        let places: Vec<usize> = self.unread().collect();
-        let found = places.iter().map(|&place| (self.names[place].clone(), self.problem(place))).collect();
-        places.into_iter().for_each(|place| self.wanted[place] = false);
-        found
-    }
-
-    /// Where they are.
+    /// Where the wanted columns are whose values have no texts.
     fn unread(&self) -> impl Iterator<Item = usize> {
         (0..self.names.len()).filter(|&place| self.wanted[place] && !have_texts(&self.types[place]))
     }
@@ -87,25 +67,42 @@ impl ColumnarRows {
              out (--ignore of schema infer)"
         )
     }
+}
 
-    /// Calls `visit` with every row and its number (from 1) until it fails.
-    pub(crate) fn for_each(self, path: &Path, mut visit: impl FnMut(u64, Row<'_>) -> Result<()>) -> Result<()> {
+impl ColumnarRows for Table {
+    fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    fn only(&mut self, wanted: &dyn Fn(&str) -> bool, numbers: bool) {
+        self.numbers = numbers;
+        self.wanted = self.names.iter().map(|name| wanted(name)).collect();
+    }
+
+    fn unreadable(&mut self) -> Vec<(String, String)> {
+        let places: Vec<usize> = self.unread().collect();
+        let found = places.iter().map(|&place| (self.names[place].clone(), self.problem(place))).collect();
+        places.into_iter().for_each(|place| self.wanted[place] = false);
+        found
+    }
+
+    fn for_each(self: Box<Self>, path: &Path, visit: &mut dyn FnMut(u64, Row<'_>) -> Result<()>) -> Result<()> {
         if let Some(place) = self.unread().next() {
             return Err(CliError::file(path, self.problem(place)));
         }
-        let Self { types, wanted, mut numbers, source, .. } = self;
+        let Self { types, wanted, mut numbers, source, .. } = *self;
         numbers &= types.iter().zip(&wanted).all(|(kind, wanted)| !wanted || are_numbers(kind));
         let places: Vec<usize> = (0..wanted.len()).filter(|place| wanted[*place]).collect();
         let mut rows = Rows { wanted: &wanted, numbers, read: 0 };
         match source {
             Source::Parquet(parquet) => {
                 let size = (CELLS / places.len().max(1)).max(1);
-                parquet.for_each_batch(path, "reading", size, &places, |_, batch| rows.visit(path, &batch, &mut visit))
+                parquet.for_each_batch(path, "reading", size, &places, |_, batch| rows.visit(path, &batch, visit))
             }
             Source::Arrow(mut messages) => {
                 while let Some(batch) = messages.next_batch(&places).in_file(path)? {
                     let batch = batch.map_err(|()| damaged(path, rows.read + 1))?;
-                    rows.visit(path, &batch, &mut visit)?;
+                    rows.visit(path, &batch, visit)?;
                 }
                 Ok(())
             }
@@ -126,7 +123,7 @@ impl Rows<'_> {
         &mut self,
         path: &Path,
         batch: &RecordBatch,
-        visit: &mut impl FnMut(u64, Row<'_>) -> Result<()>,
+        visit: &mut dyn FnMut(u64, Row<'_>) -> Result<()>,
     ) -> Result<()> {
         let damaged = || damaged(path, self.read + 1);
         if self.numbers {
