@@ -72,21 +72,17 @@ pub(super) fn cells(column: &dyn Array) -> Option<Cells<'_>> {
     )
 }
 
-/// The number of a row, which is not one where it is missing.
-pub(super) type Numbers<'a> = Box<dyn Fn(usize) -> f64 + 'a>;
-
 /// Whether values of this type are numbers whose texts need not be read.
 pub(super) fn are_numbers(kind: &DataType) -> bool {
     kind.is_integer() || matches!(kind, DataType::Float32 | DataType::Float64)
 }
 
-/// The numbers that the cells of a column say, if it is one of numbers.
-pub(super) fn numbers(column: &dyn Array) -> Option<Numbers<'_>> {
+/// The numbers that the cells of a column say, if it is one of numbers: not one where it is missing.
+pub(super) fn numbers(column: &dyn Array) -> Option<Vec<f64>> {
     macro_rules! of {
         ($type:ty, $number:expr) => {{
             let column: &PrimitiveArray<$type> = column.as_primitive_opt()?;
-            let number = $number;
-            Some(Box::new(move |row| if column.is_valid(row) { number(column.value(row)) } else { f64::NAN }))
+            Some(column.iter().map(|number| number.map_or(f64::NAN, $number)).collect())
         }};
     }
     macro_rules! whole {

@@ -131,7 +131,7 @@ impl Rows<'_> {
             let mut row: Vec<f64> = vec![];
             for place in 0..batch.num_rows() {
                 row.clear();
-                row.extend(columns.iter().map(|column| column.as_ref().map_or(f64::NAN, |number| number(place))));
+                row.extend(columns.iter().map(|column| column.as_ref().map_or(f64::NAN, |numbers| numbers[place])));
                 self.read += 1;
                 visit(self.read, Row::Numbers(&row))?;
             }
