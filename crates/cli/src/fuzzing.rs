@@ -99,5 +99,5 @@ pub fn symmetric(bytes: &[u8]) -> Result<SymmetricMatrix> {
 /// # Errors
 /// The message that a user would see.
 pub fn config(text: &str) -> core::result::Result<ServerConfig, String> {
-    serve::config::parse(text)
+    serve::parse_settings(text)
 }

@@ -37,13 +37,11 @@ impl Parquet {
         let builder =
             decoded(|| ParquetRecordBatchReaderBuilder::try_new_with_options(pages, options)).ok_or(problem)?;
         let chunks = builder.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns);
-        let unsupported = chunks
-            .map(ColumnChunkMetaData::compression)
-            .find(|codec| matches!(codec, Compression::BROTLI(_) | Compression::LZO));
-        match unsupported {
-            Some(_) => Err("it is compressed with brotli or LZO: write it with zstd, lz4, snappy or gzip".to_owned()),
-            None => Ok(Self(builder)),
+        let mut codecs = chunks.map(ColumnChunkMetaData::compression);
+        if codecs.any(|codec| matches!(codec, Compression::BROTLI(_) | Compression::LZO)) {
+            return Err("it is compressed with brotli or LZO: write it with zstd, lz4, snappy or gzip".to_owned());
         }
+        Ok(Self(builder))
     }
 
     pub(super) fn schema(&self) -> SchemaRef {
