@@ -177,7 +177,7 @@ impl Aggregator {
         while ids.len() < count {
             let asked = most.min(count - ids.len());
             let answer = self.send_json("POST", &path, &format!("{{\"count\":{asked}}}"))?;
-            match (answer.status, answer.problem()) {
+            match (answer.status, answer.problem().as_deref()) {
                 (200, _) => {
                     let IssuedIds { ids: more } = answer.document()?;
                     if more.len() != asked {
@@ -269,14 +269,9 @@ impl Answer {
     }
 
     /// The end of the type of the problem that the answer is.
-    pub fn problem(&self) -> Option<&str> {
-        #[derive(Deserialize)]
-        struct Problem<'a> {
-            #[serde(borrow)]
-            r#type: &'a str,
-        }
-        let problem: Problem<'_> = serde_json::from_str(&self.text).ok()?;
-        problem.r#type.strip_prefix("urn:ldp-pca:problem:")
+    pub fn problem(&self) -> Option<String> {
+        let problem: Value = serde_json::from_str(&self.text).ok()?;
+        Some(problem["type"].as_str()?.strip_prefix("urn:ldp-pca:problem:")?.to_owned())
     }
 }
 

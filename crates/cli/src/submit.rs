@@ -259,7 +259,7 @@ impl Upload<'_> {
             let count = most.min(reports.len() / width);
             let (now, later) = reports.split_at(count * width);
             let answer = self.aggregator.send_reports(task, now)?;
-            match (answer.status, answer.problem()) {
+            match (answer.status, answer.problem().as_deref()) {
                 (200, _) | (422, Some("reports-rejected")) => {
                     self.count(path, before, count as u64, &answer)?;
                     (reports, before) = (later, before + count as u64);

@@ -53,7 +53,7 @@ impl Sessions {
     pub(super) fn send(&self, id: SessionId, message: &str) -> Result<Sent> {
         let path = format!("/sessions/{id}/messages");
         let answer = self.0.send_json("POST", &path, message)?;
-        if answer.status == 409 && answer.problem() == Some("other-round") {
+        if answer.status == 409 && answer.problem().as_deref() == Some("other-round") {
             return Ok(Sent::TooLate);
         }
         answer.good().map(|_| Sent::Taken)
