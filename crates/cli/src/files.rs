@@ -13,6 +13,7 @@ use ldp_pca::schema::Schema;
 use ldp_pca::task::Task;
 use ldp_pca_records::{FileFormat, START};
 use nalgebra::DMatrix;
+use npyz::{DType, NpyFile, Order};
 
 use super::error::{CliError, InFile as _, Result};
 use super::kind::{Kind, Needed};
@@ -164,53 +165,49 @@ pub fn unpacked<'a>(path: &Path, raw: impl Read + 'a) -> Result<Box<dyn std::io:
 
 /// A matrix of numbers, read row by row.
 pub struct NpyRows<'a> {
-    content: Box<dyn Read + 'a>,
+    values: Box<dyn Iterator<Item = std::io::Result<f64>> + 'a>,
     path: PathBuf,
     rows: u64,
     columns: usize,
     read: u64,
-    /// The bytes of a number, and how it is read from them.
-    width: usize,
-    number: Number,
-    /// Those of a row.
-    bytes: Vec<u8>,
     /// Whether the elements are of single precision.
     single: bool,
 }
 
 impl<'a> NpyRows<'a> {
     /// Opens the file that the reader reads; `path` is for messages.
-    pub fn new(path: &Path, mut reader: impl Read + 'a) -> Result<Self> {
-        let refused = |problem: String| CliError::file(path, problem);
-        let unreadable = |problem: &dyn Display| refused(format!("not a readable NPY file: {problem}"));
-        let header = npy_header(&mut reader).map_err(|error| unreadable(&error))?;
-        let (kind, by_columns, shape) = npy_array(&header)
-            .ok_or_else(|| unreadable(&"its header makes no sense; save the matrix with numpy.save"))?;
-        let &[rows, columns] = shape.as_slice() else {
-            return Err(refused(format!("the array has shape {shape:?}: give a matrix, one record per row")));
+    pub fn new(path: &Path, reader: impl Read + 'a) -> Result<Self> {
+        let unreadable = |problem: &dyn Display| CliError::file(path, format!("not a readable NPY file: {problem}"));
+        // The parser's own words quote the header, where names of fields are.
+        let file = NpyFile::new(checked(reader).map_err(|error| unreadable(&error))?)
+            .map_err(|_| unreadable(&"its header makes no sense; save the matrix with numpy.save"))?;
+        let &[rows, columns] = file.shape() else {
+            let shape = file.shape().to_vec();
+            return Err(CliError::file(
+                path,
+                format!("the array has shape {shape:?}: give a matrix, one record per row"),
+            ));
         };
-        if by_columns && rows > 1 && columns > 1 {
-            let problem = "the matrix is stored by columns: save it in C order (numpy.ascontiguousarray)";
-            return Err(refused(problem.to_owned()));
+        if file.order() == Order::Fortran && rows > 1 && columns > 1 {
+            return Err(CliError::file(
+                path,
+                "the matrix is stored by columns: save it in C order (numpy.ascontiguousarray)",
+            ));
         }
-        let Some((width, number)) = npy_number(&kind) else {
-            let held = match kind.trim_start_matches(['<', '>', '|', '=']).chars().next() {
-                Some('U' | 'S' | 'a') => format!("texts ({kind})"),
-                Some('c') => format!("complex numbers ({kind})"),
-                Some('M' | 'm') => format!("dates or times ({kind})"),
-                _ => kind,
+        let single = matches!(file.dtype(), DType::Plain(dtype) if dtype.to_string().ends_with("f4"));
+        let values = numbers(file).map_err(|dtype| {
+            let held = match dtype.trim_start_matches(['<', '>', '|', '=']).chars().next() {
+                Some('U' | 'S' | 'a') => format!("texts ({dtype})"),
+                Some('c') => format!("complex numbers ({dtype})"),
+                Some('M' | 'm') => format!("dates or times ({dtype})"),
+                _ => dtype,
             };
-            return Err(refused(format!("the array holds {held}: save it as numbers (float or integer)")));
-        };
+            CliError::file(path, format!("the array holds {held}: save it as numbers (float or integer)"))
+        })?;
         if rows == 0 || columns == 0 {
-            return Err(refused(format!("the matrix is {rows} × {columns}: there is nothing in it")));
+            return Err(CliError::file(path, format!("the matrix is {rows} × {columns}: there is nothing in it")));
         }
-        let bytes = rows.checked_mul(columns).and_then(|elements| elements.checked_mul(width as u64));
-        if bytes.is_none_or(|bytes| bytes > i64::MAX as u64) {
-            return Err(unreadable(&"its header claims more than a file can hold: the header is wrong"));
-        }
-        let (content, columns, single) = (Box::new(reader), columns as usize, kind.ends_with("f4"));
-        Ok(Self { content, path: path.to_owned(), rows, columns, read: 0, width, number, bytes: vec![], single })
+        Ok(Self { values, path: path.to_owned(), rows, columns: columns as usize, read: 0, single })
     }
 
     /// The length of a row.
@@ -224,95 +221,115 @@ impl<'a> NpyRows<'a> {
         if self.read == self.rows {
             return Ok(None);
         }
-        let length = self.columns * self.width;
-        self.bytes.clear();
-        // Memory is taken as they come, since the header may promise anything.
-        match self.content.by_ref().take(length as u64).read_to_end(&mut self.bytes) {
-            Err(error) if error.kind() != ErrorKind::UnexpectedEof => return Err(CliError::file(&self.path, error)),
-            _ if self.bytes.len() < length => {
-                let problem = format!("the file ends in row {} of {}: it was cut", self.read + 1, self.rows);
-                return Err(CliError::file(&self.path, problem));
-            }
-            _ => {}
+        for value in self.values.by_ref().take(self.columns) {
+            row.push(value.map_err(|error| match error.kind() {
+                ErrorKind::UnexpectedEof => CliError::file(
+                    &self.path,
+                    format!("the file ends in row {} of {}: it was cut", self.read + 1, self.rows),
+                ),
+                // Its own words quote the value.
+                ErrorKind::InvalidData | ErrorKind::InvalidInput => CliError::file(
+                    &self.path,
+                    format!("a value of row {} is none of the array's type: the file is damaged", self.read + 1),
+                ),
+                _ => CliError::file(&self.path, error),
+            })?);
         }
-        row.extend(self.bytes.chunks_exact(self.width).map(self.number));
         self.read += 1;
         Ok(Some(self.read))
     }
 }
 
 /// The longest header that NumPy itself reads.
-const LONGEST_HEADER: u64 = 10_000;
+const LONGEST_HEADER: usize = 10_000;
 
-/// The text of the header that the reader begins with; empty where that is no NPY.
-fn npy_header(reader: &mut impl Read) -> std::io::Result<Vec<u8>> {
-    let mut next = |count| {
-        let mut bytes = vec![];
-        reader.by_ref().take(count).read_to_end(&mut bytes).map(|_| bytes)
-    };
-    // Bytes of the header's length.
-    let width = match &next(8)?[..] {
+/// The most opening brackets in a header, including those in its texts: one around it all, one around the shape, and
+/// two around a type of one field. Each multiplies the parser's time by up to four.
+const MOST_BRACKETS: usize = 4;
+
+/// A reader of the whole file, once its header is known to be safe to parse: the parser reserves as much memory as the
+/// header claims to have bytes, takes time exponential in its brackets, and multiplies the shape unchecked.
+fn checked<R: Read>(mut reader: R) -> std::io::Result<impl Read + use<R>> {
+    let refused = |problem: String| Err(std::io::Error::new(ErrorKind::InvalidData, problem));
+    let mut start = Vec::new();
+    reader.by_ref().take(8).read_to_end(&mut start)?;
+    // Bytes of the header's length. If the file is not NPY at all, the parser says so.
+    let width = match &start[..] {
         [0x93, b'N', b'U', b'M', b'P', b'Y', 1, _] => 2,
         [0x93, b'N', b'U', b'M', b'P', b'Y', 2 | 3, _] => 4,
         _ => 0,
     };
-    let length = next(width)?.iter().rev().fold(0, |length, byte| length << 8 | u64::from(*byte));
+    reader.by_ref().take(width).read_to_end(&mut start)?;
+    let length = start[8.min(start.len())..].iter().rev().fold(0, |length, byte| length << 8 | usize::from(*byte));
     if length > LONGEST_HEADER {
-        let problem = format!("its header has {length} bytes, but NumPy's have {LONGEST_HEADER} at most");
-        return Err(std::io::Error::other(problem));
+        return refused(format!("its header has {length} bytes, but NumPy's have {LONGEST_HEADER} at most"));
     }
-    next(length)
+    let header = start.len();
+    reader.by_ref().take(length as u64).read_to_end(&mut start)?;
+    let text = &start[header..];
+    let brackets = text.iter().filter(|byte| matches!(byte, b'(' | b'[' | b'{')).count();
+    if brackets > MOST_BRACKETS {
+        return refused(format!(
+            "its header has {brackets} opening brackets, but that of a matrix has 2: save it as numbers, without fields"
+        ));
+    }
+    // Without escapes the shape stands behind its name.
+    if text.contains(&b'\\') {
+        return refused("its header has a backslash, but that of a matrix of numbers has none".into());
+    }
+    let shape = text.windows(5).position(|window| window == b"shape").map_or(&[][..], |place| &text[place..]);
+    if product(shape).is_none() {
+        return refused("its header claims more than a file can hold: the header is wrong".into());
+    }
+    Ok(Cursor::new(start).chain(reader))
 }
 
-/// The type of an array by its header, whether the array is stored by columns, and its shape; `None` where the header
-/// is not as programs write it.
-fn npy_array(header: &[u8]) -> Option<(String, bool, Vec<u64>)> {
-    let header = str::from_utf8(header).ok()?.replace('"', "'");
-    let value = |key: &str| {
-        let (_, value) = header.split_once(&format!("'{key}'"))?;
-        Some(value.trim_start().strip_prefix(':')?.trim_start())
-    };
-    let kind = match value("descr")?.strip_prefix('\'') {
-        Some(kind) => kind.split_once('\'')?.0,
+/// The product of all numbers in the text, except zeros, and of the bytes of the largest element; `None` where it
+/// exceeds what a file can hold, or a number is not as NumPy writes it: the parser also reads other bases, and sums.
+fn product(text: &[u8]) -> Option<i64> {
+    if text.iter().any(|byte| matches!(byte, b'+' | b'-')) {
+        return None;
+    }
+    let mut product: i64 = 16;
+    let mut rest = text;
+    while let Some(start) = rest.iter().position(u8::is_ascii_digit) {
+        let run = &rest[start..];
+        let end = run.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(run.len());
+        if matches!(run.get(end), Some(b'_' | b'x' | b'X' | b'o' | b'O' | b'b' | b'B')) {
+            return None;
+        }
+        let number: i64 = str::from_utf8(&run[..end]).ok()?.parse().ok()?;
+        product = product.checked_mul(number.max(1))?;
+        rest = &run[end..];
+    }
+    Some(product)
+}
+
+/// The elements as `f64` from any number type, or the name of a type that is not a number.
+fn numbers<'a, R: Read + 'a>(
+    file: NpyFile<R>,
+) -> core::result::Result<Box<dyn Iterator<Item = std::io::Result<f64>> + 'a>, String> {
+    let dtype = match file.dtype() {
+        DType::Plain(dtype) => dtype.to_string(),
         // Without the fields' names.
-        None => "records of fields",
+        _ => "records of fields".to_owned(),
     };
-    let (shape, _) = value("shape")?.strip_prefix('(')?.split_once(')')?;
-    let lengths = shape.split(',').map(str::trim).filter(|length| !length.is_empty());
-    let shape = lengths.map(|length| length.parse().ok()).collect::<Option<Vec<u64>>>()?;
-    Some((kind.to_owned(), value("fortran_order")?.starts_with("True"), shape))
-}
-
-/// How a number is read from its bytes.
-type Number = fn(&[u8]) -> f64;
-
-/// The bytes of a number of this type, and how it is read from them; `None` for a type of anything else.
-fn npy_number(kind: &str) -> Option<(usize, Number)> {
-    macro_rules! number {
-        ($type:ty, $from_bytes:ident) => {{
-            let number: Number = |bytes| {
-                let number = <$type>::$from_bytes(bytes.try_into().unwrap_or_default());
-                number as f64
-            };
-            Some((size_of::<$type>(), number))
-        }};
-    }
-    macro_rules! numbers {
+    macro_rules! elements {
         ($($code:literal => $type:ty),* $(,)?) => {
-            match kind.split_at_checked(1)? {
-                $(
-                    (">", $code) => number!($type, from_be_bytes),
-                    ("<" | "|" | "=", $code) => number!($type, from_le_bytes),
-                )*
-                (_, "b1") => {
-                    let flag: Number = |bytes| if let [flag @ (0 | 1)] = bytes { f64::from(*flag) } else { f64::NAN };
-                    Some((1, flag))
-                }
-                _ => None,
+            match dtype.trim_start_matches(['<', '>', '|', '=']) {
+                $($code => match file.data::<$type>() {
+                    Ok(elements) => Ok(Box::new(elements.map(|element| element.map(|number| number as f64)))),
+                    Err(error) => Err(error.to_string()),
+                },)*
+                "b1" => match file.data::<bool>() {
+                    Ok(elements) => Ok(Box::new(elements.map(|element| element.map(|flag| f64::from(u8::from(flag)))))),
+                    Err(error) => Err(error.to_string()),
+                },
+                _ => Err(dtype),
             }
         };
     }
-    numbers!(
+    elements!(
         "f8" => f64, "f4" => f32, "i1" => i8, "i2" => i16, "i4" => i32, "i8" => i64, "u1" => u8, "u2" => u16,
         "u4" => u32, "u8" => u64
     )
