@@ -15,6 +15,7 @@ use clap::builder::{PathBufValueParser, TypedValueParser, ValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use ldp_pca_records::FileFormat;
 use nalgebra::DMatrix;
+use npyz::WriterBuilder as _;
 use serde::Serialize;
 use tempfile::TempPath;
 
@@ -384,10 +385,16 @@ pub(super) fn write_csv<R: IntoIterator<Item: AsRef<[u8]>>>(
 /// Writes a matrix as NPY, row by row.
 pub fn write_matrix(target: &Target, matrix: &DMatrix<f64>) -> Result<()> {
     let mut output = Output::create(target)?;
-    output.put(&npy_head(matrix.nrows() as u64, matrix.ncols()))?;
-    for row in matrix.row_iter() {
-        row.iter().try_for_each(|number| output.put(&number.to_le_bytes()))?;
-    }
+    let shape = [matrix.nrows() as u64, matrix.ncols() as u64];
+    let written = npyz::WriteOptions::new().default_dtype().shape(&shape).writer(&mut output).begin_nd().and_then(
+        |mut writer| {
+            for row in matrix.row_iter() {
+                writer.extend(row.iter().copied())?;
+            }
+            writer.finish()
+        },
+    );
+    written.map_err(|error| output.failed(error))?;
     output.finish()
 }
 
