@@ -60,11 +60,11 @@ pub(super) fn cells(column: &dyn Array) -> Option<Cells<'_>> {
         DataType::Utf8View => texts!(column.as_string_view_opt()),
         DataType::Dictionary(..) => {
             let dictionary = column.as_any_dictionary_opt()?;
-            let values = cells(dictionary.values())?;
-            let places = if dictionary.values().is_empty() { vec![] } else { dictionary.normalized_keys() };
+            let (place, values) = (places(dictionary.keys())?, cells(dictionary.values())?);
+            let count = dictionary.values().len();
             present(column, move |row, text| {
-                if let Some(place) = places.get(row) {
-                    values(*place, text);
+                if let Some(place) = place(row).filter(|place| *place < count) {
+                    values(place, text);
                 }
             })
         },
@@ -113,4 +113,15 @@ fn written<'a, T: arrow_array::ArrowPrimitiveType>(
 ) -> Option<Cells<'a>> {
     let column: &PrimitiveArray<T> = column.as_primitive_opt()?;
     present(column, move |row, text| write(column.value(row), text))
+}
+
+/// Where in a dictionary the value of a row is.
+fn places(keys: &dyn Array) -> Option<Box<dyn Fn(usize) -> Option<usize> + '_>> {
+    macro_rules! of {
+        ($type:ty) => {{
+            let keys: &PrimitiveArray<$type> = keys.as_primitive_opt()?;
+            Some(Box::new(move |row| usize::try_from(keys.value(row)).ok()))
+        }};
+    }
+    downcast_integer!(keys.data_type() => (of), _ => None)
 }
