@@ -4,17 +4,20 @@ use core::fmt::Write as _;
 
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type};
-use arrow_array::{Array, PrimitiveArray, downcast_integer, new_empty_array};
+use arrow_array::{Array, PrimitiveArray, downcast_integer};
 use arrow_schema::DataType;
-
-use super::decoders::decoded;
 
 /// Appends the value of a row to a text, or nothing where it is missing.
 pub(super) type Cells<'a> = Box<dyn Fn(usize, &mut String) + 'a>;
 
 /// Whether values of this type have a text.
 pub(super) fn have_texts(kind: &DataType) -> bool {
-    decoded(|| cells(&new_empty_array(kind)).map(drop).ok_or(())).is_some()
+    match kind {
+        DataType::Dictionary(_, values) => !matches!(**values, DataType::Dictionary(..)) && have_texts(values),
+        DataType::Null | DataType::Boolean | DataType::Float32 | DataType::Float64 => true,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+        kind => kind.is_integer() || kind.is_decimal(),
+    }
 }
 
 /// The cells of a column, if its values have texts: those that pandas writes to a CSV file.
