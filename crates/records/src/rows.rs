@@ -83,6 +83,12 @@ impl FileFormat {
             _ => "give plain CSV, or use the command line",
         }
     }
+
+    /// Whether nothing replaces such a file unasked: it may hold reports, which are drawn once.
+    #[must_use]
+    pub fn is_kept(self) -> bool {
+        self == Self::Parquet
+    }
 }
 
 /// Whether the first line of a text file names its columns.

@@ -13,7 +13,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use clap::builder::{PathBufValueParser, TypedValueParser, ValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use ldp_pca_records::FileFormat;
 use nalgebra::DMatrix;
 use npyz::WriterBuilder as _;
 use serde::Serialize;
@@ -25,10 +24,10 @@ pub use super::kind::Kind;
 use super::output;
 
 impl Kind {
-    /// Nothing replaces such a file unasked. Reports, which a Parquet file may hold, are drawn once, and they are worth
-    /// nothing without their task.
+    /// Nothing replaces such a file unasked. Reports are drawn once, and they are worth nothing without their task.
     fn is_kept(self) -> bool {
-        matches!(self, Self::Task | Self::Schema | Self::Reports | Self::Format(FileFormat::Parquet))
+        matches!(self, Self::Task | Self::Schema | Self::Reports)
+            || matches!(self, Self::Format(format) if format.is_kept())
     }
 
     fn is_binary(self) -> bool {
@@ -39,7 +38,7 @@ impl Kind {
     fn told(self) -> String {
         match self {
             Self::Task | Self::Schema | Self::Reports | Self::Aggregate => format!(" and holds {}", self.name()),
-            Self::Format(FileFormat::Parquet) => " and holds reports or records".to_owned(),
+            Self::Format(format) if format.is_kept() => " and holds reports or records".to_owned(),
             _ => String::new(),
         }
     }
