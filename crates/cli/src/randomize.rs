@@ -133,11 +133,13 @@ fn randomize_part(
     start: u64,
 ) -> core::result::Result<Vec<Report>, RandomizeError> {
     let mut rng = system_rng()?;
-    let report = |((record, id), position): ((&BoundedRecord, &Option<ReportId>), u64)| match seed {
-        None => task.randomize_with_rng(record, *id, &mut rng),
-        Some(seed) => task.randomize_with_rng(record, *id, &mut insecure_rng(seed, position)),
-    };
-    records.iter().zip(ids).zip(start..).map(report).collect()
+    let records = records.iter().zip(ids).zip(start..);
+    records
+        .map(|((record, id), position)| match seed {
+            None => task.randomize_with_rng(record, *id, &mut rng),
+            Some(seed) => task.randomize_with_rng(record, *id, &mut insecure_rng(seed, position)),
+        })
+        .collect()
 }
 
 /// Randomizes the records of a file and passes reports on in batches.

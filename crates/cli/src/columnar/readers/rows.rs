@@ -125,9 +125,9 @@ impl Rows<'_> {
         batch: &RecordBatch,
         visit: &mut dyn FnMut(u64, Row<'_>) -> Result<()>,
     ) -> Result<()> {
-        let damaged = || damaged(path, self.read + 1);
+        let changed = || damaged(path, self.read + 1);
         if self.numbers {
-            let columns = self.columns(batch, numbers).ok_or_else(damaged)?;
+            let columns = self.columns(batch, numbers).ok_or_else(changed)?;
             let mut row: Vec<f64> = vec![];
             for place in 0..batch.num_rows() {
                 row.clear();
@@ -137,7 +137,7 @@ impl Rows<'_> {
             }
             return Ok(());
         }
-        let columns = self.columns(batch, cells).ok_or_else(damaged)?;
+        let columns = self.columns(batch, cells).ok_or_else(changed)?;
         let (mut row, mut text) = (StringRecord::new(), String::new());
         for place in 0..batch.num_rows() {
             row.clear();
@@ -152,7 +152,7 @@ impl Rows<'_> {
                 Ok::<_, ()>(())
             });
             self.read += 1;
-            read.ok_or_else(|| self::damaged(path, self.read))?;
+            read.ok_or_else(|| damaged(path, self.read))?;
             visit(self.read, Row::Text(&row, None))?;
         }
         Ok(())
