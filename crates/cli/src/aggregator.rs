@@ -168,7 +168,7 @@ impl Aggregator {
         self.ask("POST", "/reports", Some((SEALED, report)))
     }
 
-    /// Ids for so many reports of the task, or none of them where reports of the task make their own.
+    /// Ids for so many reports of the task, each `None` where reports of the task make their own.
     pub(super) fn issue(&self, task: TaskDigest, count: usize) -> Result<Vec<Option<ReportId>>> {
         let path = format!("/tasks/{task}/seeds");
         let [few, many] = IDS_PER_REQUEST;

@@ -146,6 +146,26 @@ mod tests {
     const SESSION: &str = r#"{"version":1,"dimension":3,"rank":1,"kept_rows":2,"rounds":2,"providers":2,"epsilon":1.0,
         "delta":1e-6,"accounting":"corrected","norm_bound":1.0,"start":7}"#;
 
+    #[cfg(unix)]
+    #[test]
+    fn only_their_owner_reads_tokens_and_no_link_in_their_place_is_followed() {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let (data, elsewhere) = (folder.path().join("data"), folder.path().join("elsewhere"));
+        fs::create_dir_all(data.join(TOKENS)).unwrap();
+        fs::write(&elsewhere, "precious").unwrap();
+        for name in ["collector.token", "collector.token.tmp", "tokens/provider-1.token.tmp"] {
+            symlink(&elsewhere, data.join(name)).unwrap();
+        }
+        let mut tokens = make(&data, &Session::from_json(SESSION).unwrap()).unwrap();
+        tokens.push(data.join(COLLECTOR_TOKEN));
+        assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "precious");
+        for path in tokens {
+            let metadata = fs::symlink_metadata(&path).unwrap();
+            assert!(metadata.is_file() && metadata.permissions().mode() & 0o777 == 0o600, "{path:?}: {metadata:?}");
+        }
+    }
+
     #[test]
     fn a_message_or_a_key_that_was_altered_in_any_byte_is_refused_by_name() {
         let folder = tempfile::tempdir().unwrap();
