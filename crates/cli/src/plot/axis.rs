@@ -31,9 +31,9 @@ impl LinearAxis {
         self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
     }
 
-    /// The powers of ten, times these factors, whose logarithms are on the axis.
-    pub fn decades(&self, factors: &[f64]) -> Vec<f64> {
-        let decades = self.low.floor() as i32..=self.high.ceil() as i32;
+    /// The values in every `step`th power of ten, times these factors, whose logarithms are on the axis.
+    pub fn decades(&self, step: usize, factors: &[f64]) -> Vec<f64> {
+        let decades = (self.low.floor() as i32..=self.high.ceil() as i32).step_by(step);
         let values = decades.flat_map(|decade| factors.iter().map(move |factor| factor * 10f64.powi(decade)));
         values.filter(|value| (self.low..=self.high).contains(&value.log10())).collect()
     }

@@ -28,10 +28,10 @@ fn panel(plan: &Plan, points: &[(f64, f64)]) -> Panel {
     let up = |error: f64| y.position(error.max(f64::MIN_POSITIVE).log10());
     let mut group =
         heading("Error", "||sin Theta||_F^2 of the recovered subspace: 0 for the true one. Both axes are logarithmic.");
-    for error in y.decades(&[1.0]) {
+    for error in y.decades(1, &[1.0]) {
         group = level(group, up(error), &power(error));
     }
-    for records in x.decades(&[1.0]) {
+    for records in x.decades(1, &[1.0]) {
         let at = across(records);
         group = group.add(line(at, TOP, at, BOTTOM, GRID));
         group = group.add(text(at, BOTTOM + 20.0, &power(records), Anchor::MIDDLE, MUTED));

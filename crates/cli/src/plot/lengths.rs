@@ -40,7 +40,7 @@ fn panel(lengths: &Lengths, points: &[(f64, f64)]) -> Panel {
     }
     let (low, high) = x.range();
     let factors: &[f64] = if high - low < 3.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
-    for length in x.decades(factors) {
+    for length in x.decades(1, factors) {
         let at = across(length);
         group = group.add(line(at, TOP, at, BOTTOM, GRID));
         group = group.add(text(at, BOTTOM + 20.0, &label(length), Anchor::MIDDLE, MUTED));
