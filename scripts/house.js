@@ -15,7 +15,7 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const FLOORS = [
   ["fantope"],
   ["ldp-pca", "ldp-pca-bindgen"],
-  ["ldp-pca-dps", "ldp-pca-records", "ldp-pca-simulation"],
+  ["ldp-pca-dps", "ldp-pca-pictures", "ldp-pca-records", "ldp-pca-simulation"],
   ["ldp-pca-literature", "ldp-pca-python", "ldp-pca-server"],
   ["ldp-pca-lab", "ldp-pca-cli", "ldp-pca-studies"],
   ["ldp-pca-research"],

@@ -75,9 +75,9 @@
 //! of tasks), or make use of them (budgets, the interface for browsers). The linear algebra and the sparse solver are
 //! the crate [`fantope`] (`crates/fantope/`), below this one. What judges a collection and never runs one is a crate on
 //! this one: synthetic populations and trials, the answer without privacy, and a statistical test of the guarantee
-//! (`crates/simulation/`). The aggregator (`crates/server/`), the command line (`crates/cli/`), the page's lab
-//! (`crates/lab/`) and the Python package (`python/`) are crates on this one, too: they translate, and never compute.
-//! The methods of the literature are another (`research/literature/`).
+//! (`crates/simulation/`). The pictures (`crates/pictures/`), the aggregator (`crates/server/`), the command line
+//! (`crates/cli/`), the page's lab (`crates/lab/`) and the Python package (`python/`) are crates on this one, too: they
+//! translate, and never compute. The methods of the literature are another (`research/literature/`).
 //!
 //! Invariants: `aggregate` and everything after it never take a record (`records` is a number of reports there). Only
 //! the interfaces do IO or read a clock. Randomness is an argument; each function that opens the system's source is one

@@ -1,4 +1,4 @@
-//! The command line `ldp-pca`: arguments, files, texts and pictures. What they are about is computed in other crates.
+//! The command line `ldp-pca`: arguments, files and texts. What they are about is computed, and drawn, in other crates.
 //!
 //! Each subcommand has a file or a folder. `files` and `records` have reading, `writing` has writing, and `output` the
 //! terminal. The public modules are those that other programs take from here: `ldp-pca-research`, with the methods of
@@ -37,7 +37,6 @@ pub mod output;
 pub mod parallel;
 pub mod parameters;
 mod plan;
-pub mod plot;
 pub mod program;
 mod randomize;
 mod ready;

@@ -6,13 +6,13 @@ use clap::Args;
 use ldp_pca::internal::lengths::{Clipping, Lengths, Norms, NormsError};
 use ldp_pca::record::Radius;
 use ldp_pca::task::Task;
+use ldp_pca_pictures as pictures;
 use serde::Serialize;
 
 use super::error::{CliError, Result};
 use super::files;
 use super::output::{Format, grouped, three_digits, wrote};
 use super::parameters::radius;
-use super::plot;
 use super::writing::{self, Target};
 
 /// Show how long records are, and what a clipping radius costs
@@ -30,7 +30,7 @@ pub(super) struct NormsCommand {
     #[arg(long, value_parser = radius, allow_hyphen_values = true)]
     radius: Option<Radius>,
     /// Where to draw the share of the records that is at most so long (.svg)
-    #[arg(long, value_name = "FILE", value_parser = plot::target())]
+    #[arg(long, value_name = "FILE", value_parser = Target::picture())]
     plot: Option<Target>,
     #[command(flatten)]
     format: Format,
@@ -49,7 +49,7 @@ impl NormsCommand {
         let (norms, task) = read(&self.aggregate, &self.task)?;
         let lengths = Lengths::new(&norms, task.guarantee(), self.radius).map_err(CliError::usage)?;
         if let Some(path) = &self.plot {
-            writing::write(path, plot::lengths(&lengths, &norms.distribution()).as_bytes())?;
+            writing::write(path, pictures::lengths(&lengths, &norms.distribution()).as_bytes())?;
         }
         let result = NormsResult { lengths, plot: self.plot };
         self.format.print(&result, |result| format!("{}{}", text(&result.lengths), wrote(result.plot.as_ref())))

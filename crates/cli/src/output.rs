@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
-use indicatif::{HumanCount, ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
 use super::error::{CliError, Result};
+
+pub use ldp_pca_pictures::numbers::{grouped, plural, three_digits};
 
 /// The form of the printed result.
 #[derive(Args, Clone, Copy)]
@@ -58,16 +60,6 @@ pub fn duration(seconds: f64) -> String {
         _ if seconds < 99.5 => format!("{seconds:.1} s"),
         _ => format!("{seconds:.0} s"),
     }
-}
-
-/// A number with thousands separators.
-pub fn grouped(number: u64) -> String {
-    HumanCount(number).to_string()
-}
-
-/// "1 feature", "2,000 features".
-pub fn plural(count: u64, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{} {what}s", grouped(count)) }
 }
 
 /// A bar for work of known size; silent where standard error is not a terminal. Like the others here, it is cleared
@@ -171,21 +163,6 @@ fn hanging(line: &str) -> usize {
     label.filter(|&column| column <= LABEL && line.is_char_boundary(column)).unwrap_or(indent + 2)
 }
 
-/// The number with three digits, or all before the point where these are more, rounded in this way.
-pub(super) fn three_digits(value: f64, rounding: fn(f64) -> f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return format!("{value}");
-    }
-    let magnitude = value.abs().log10().floor() as i32;
-    if !(-4..=9).contains(&magnitude) {
-        let unit = 10f64.powi(magnitude - 2);
-        return format!("{:.2e}", rounding(value / unit) * unit);
-    }
-    let digits = (2 - magnitude).max(0);
-    let unit = 10f64.powi(digits);
-    format!("{:.*}", digits as usize, rounding(value * unit) / unit)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,26 +187,6 @@ mod tests {
         // A word too long for a line, letters of several bytes, and a line of spaces.
         for odd in [format!("é {} é", "ü".repeat(300)), " ".repeat(200), "é".repeat(90) + " é"] {
             assert_eq!(words(&fitted(&odd)), words(&odd));
-        }
-    }
-
-    #[test]
-    fn thousands_are_separated() {
-        assert_eq!([0, 999, 1000, 494_021, 1_000_000].map(grouped), ["0", "999", "1,000", "494,021", "1,000,000"]);
-    }
-
-    #[test]
-    fn three_digits_are_rounded_as_asked() {
-        for (value, low, near, high) in [
-            (59.4604, "59.4", "59.5", "59.5"),
-            (0.123_51, "0.123", "0.124", "0.124"),
-            (2070.2, "2070", "2070", "2071"),
-            (1.501e-9, "1.50e-9", "1.50e-9", "1.51e-9"),
-            (0.0, "0", "0", "0"),
-            (f64::INFINITY, "inf", "inf", "inf"),
-        ] {
-            let found = [f64::floor, f64::round, f64::ceil].map(|rounding| three_digits(value, rounding));
-            assert_eq!(found, [low, near, high], "{value}");
         }
     }
 }

@@ -14,6 +14,7 @@ use ldp_pca::prediction::{self, Batches, Goal, Planner, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::Rank;
+use ldp_pca_pictures as pictures;
 
 use self::result::PlanResult;
 use self::sample::SampleResult;
@@ -23,7 +24,6 @@ use super::hostile::HostileArguments;
 use super::norms;
 use super::output::{Format, spinner};
 use super::parameters::{self, Eigenvalues, MechanismParameters, PopulationMean};
-use super::plot;
 use super::records::Reading;
 use super::writing::{self, Target};
 
@@ -158,7 +158,7 @@ pub(super) struct Plan {
     #[command(flatten)]
     hostile: HostileArguments,
     /// Where to draw the error against the number of reports (.svg)
-    #[arg(long, value_name = "FILE", value_parser = plot::target())]
+    #[arg(long, value_name = "FILE", value_parser = Target::picture())]
     plot: Option<Target>,
     #[command(flatten)]
     format: Format,
@@ -196,7 +196,7 @@ impl Plan {
         let result = PlanResult { plan, notes, waves, clipping, sample, about, plot };
         if let Some(path) = &self.plot {
             let points = curve(&planner, &result.plan)?;
-            writing::write(path, plot::error_curve(&result.heading(), &result.plan, &points).as_bytes())?;
+            writing::write(path, pictures::error_curve(&result.heading(), &result.plan, &points).as_bytes())?;
         }
         self.format.print(&result, PlanResult::text)
     }

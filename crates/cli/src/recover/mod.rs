@@ -22,6 +22,7 @@ use ldp_pca::internal::recovery::answer_with_rank_test;
 use ldp_pca::internal::waves::RefinedFacts;
 use ldp_pca::recovery::{Answer, Part, Question, Rank, Reports, Unfinished, When, answer, principal_components};
 use ldp_pca::task::Task;
+use ldp_pca_pictures::{self as pictures, Figure};
 use ldp_pca_simulation::SecondMoment;
 use serde::Serialize;
 
@@ -36,7 +37,6 @@ use self::sparse::SparseArguments;
 use super::error::{CliError, Result};
 use super::hostile::HostileArguments;
 use super::output::Format;
-use super::plot::{self, Figure};
 use super::records::{self, Reading};
 use super::remedy;
 use super::writing::{self, Target};
@@ -92,7 +92,7 @@ pub(super) struct Recover {
     /// Where to draw eigenvalues, loadings and penalties (.svg)
     ///
     /// The eigenvalues with the noise edge, and the penalties that were tried
-    #[arg(long, value_name = "FILE", value_parser = plot::target())]
+    #[arg(long, value_name = "FILE", value_parser = Target::picture())]
     plot: Option<Target>,
     #[command(flatten)]
     format: Format,
@@ -155,7 +155,7 @@ impl Recover {
                 // Time was up before the simpler methods, which have it.
                 None => principal_components(covariance.matrix(), Rank::new(1)?)?.all_values.as_slice().to_vec(),
             };
-            writing::write(path, plot::svg(&figure(&answer, &spectrum)).as_bytes())?;
+            writing::write(path, pictures::svg(&figure(&answer, &spectrum)).as_bytes())?;
         }
         self.finish(RecoverResult { answer, covariance: written, ..RecoverResult::default() }, started)
     }

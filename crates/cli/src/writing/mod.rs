@@ -74,6 +74,11 @@ impl Target {
         });
         parser.into()
     }
+
+    /// Reads the argument of a picture, which is an SVG.
+    pub fn picture() -> ValueParser {
+        Self::in_formats(&["svg"], "the plot can be written as .svg")
+    }
 }
 
 impl Deref for Target {

@@ -17,7 +17,6 @@ use ldp_pca_cli::files;
 use ldp_pca_cli::output::{Format, bar, note, plural, spinner};
 use ldp_pca_cli::parallel::on_all_cores;
 use ldp_pca_cli::parameters::{self, Epsilons};
-use ldp_pca_cli::plot;
 use ldp_pca_cli::records::{self, Counts, Reading};
 use ldp_pca_cli::schema::inferred;
 use ldp_pca_cli::table;
@@ -72,7 +71,7 @@ pub(super) struct Compare {
     #[command(flatten)]
     setting: Setting,
     /// Where to draw the errors (.svg)
-    #[arg(long, value_name = "FILE", value_parser = plot::target())]
+    #[arg(long, value_name = "FILE", value_parser = Target::picture())]
     plot: Option<Target>,
     /// Use the data sets of research/docs/comparison.md, in this folder
     ///

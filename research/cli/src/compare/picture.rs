@@ -1,10 +1,10 @@
 //! Methods side by side: one line each with its error, grouped by whom it requires trust in.
 
-use ldp_pca_cli::plot::axis::{LinearAxis, label};
-use ldp_pca_cli::plot::canvas::{ACCENT, Anchor, GRID, INK, MUTED, PALE, WARNING, dashed, dot, heading, line, text};
-use ldp_pca_cli::plot::{MARGIN, Panel, WIDTH, page};
 use ldp_pca_literature::baselines::Trust;
 use ldp_pca_literature::baselines::comparison::Quartiles;
+use ldp_pca_pictures::axis::{LinearAxis, label};
+use ldp_pca_pictures::canvas::{ACCENT, Anchor, GRID, INK, MUTED, PALE, WARNING, dashed, dot, heading, line, text};
+use ldp_pca_pictures::{MARGIN, Panel, WIDTH, page};
 use svg::node::element::{Group, Title};
 
 const ROW: f64 = 26.0;

@@ -1,9 +1,9 @@
 //! The figures of an experiment: small pictures side by side under one legend, for a light and for a dark page.
 
-use ldp_pca_cli::plot::axis::{LinearAxis, label};
-use ldp_pca_cli::plot::canvas::{Anchor, GRID, INK, MUTED, dot, line, polyline, text, through};
-use ldp_pca_cli::plot::{MARGIN, WIDTH, described, document};
 use ldp_pca_literature::experiments::{Axis, Figure, Point, Series, Style};
+use ldp_pca_pictures::axis::{LinearAxis, label};
+use ldp_pca_pictures::canvas::{Anchor, GRID, INK, MUTED, dot, line, polyline, text, through};
+use ldp_pca_pictures::{MARGIN, WIDTH, described, document};
 use svg::node::element::{Group, Path, Style as StyleSheet, Text};
 
 /// Height of a picture with its title and the names of its axes.

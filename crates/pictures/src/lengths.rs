@@ -5,15 +5,15 @@ use svg::node::element::{Group, Title};
 
 use super::axis::{LinearAxis, label};
 use super::canvas::{ACCENT, Anchor, GRID, INK, MUTED, WARNING, dashed, dot, heading, level, line, polyline, text};
+use super::numbers::{plural, three_digits};
 use super::{LEFT, Panel, RIGHT, WIDTH, page};
-use crate::output::{plural, three_digits};
 
 const TOP: f64 = 60.0;
 const BOTTOM: f64 = 400.0;
 
 /// The answer as an SVG document. The points are lengths, ascending, with the share of the records that are at most so
 /// long.
-pub(crate) fn lengths(lengths: &Lengths, points: &[(f64, f64)]) -> String {
+pub fn lengths(lengths: &Lengths, points: &[(f64, f64)]) -> String {
     let subtitle = format!("{}, each {}", plural(lengths.records, "report"), lengths.guarantee);
     page("Lengths of records", &subtitle, &description(lengths), vec![panel(lengths, points)])
 }

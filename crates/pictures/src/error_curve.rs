@@ -7,14 +7,14 @@ use super::axis::LinearAxis;
 use super::canvas::{
     ACCENT, Anchor, GRID, INK, MUTED, PALE, WARNING, dashed, dot, heading, level, line, polyline, text,
 };
+use super::numbers::{grouped, plural};
 use super::{LEFT, Panel, RIGHT, WIDTH, page};
-use crate::output::{grouped, plural};
 
 const TOP: f64 = 60.0;
 const BOTTOM: f64 = 400.0;
 
 /// A plan as an SVG document. The points are numbers of reports, ascending, and errors.
-pub(crate) fn error_curve(subtitle: &str, plan: &Plan, points: &[(f64, f64)]) -> String {
+pub fn error_curve(subtitle: &str, plan: &Plan, points: &[(f64, f64)]) -> String {
     let title = "Predicted error and the number of reports";
     page(title, subtitle, &description(plan, points), vec![panel(plan, points)])
 }

@@ -1,6 +1,10 @@
-//! Pictures as SVG: one of a recovery, with the eigenvalues and the noise edge, the loadings, and the penalties tried;
-//! one of a plan, with the error against the number of reports; and one of the lengths of records. Other pictures are
-//! drawn with the same axes and marks.
+//! Pictures as SVG documents, of what the library has computed. No arguments, files or records are read here.
+//!
+//! - [`svg()`] draws a recovery: the eigenvalues and the noise edge, the loadings, and the penalties tried.
+//! - [`error_curve()`] draws a plan: the error against the number of reports.
+//! - [`lengths()`] draws the lengths of records.
+//! - Other pictures are drawn with the same axes ([`axis`]) and marks ([`canvas`]), as panels of a [`page()`].
+//! - [`numbers`] has numbers and counts as people read them, in pictures and in texts.
 //!
 //! The `svg` crate escapes and writes the elements; where they go is decided here.
 
@@ -9,32 +13,32 @@ pub mod canvas;
 mod error_curve;
 mod heatmap;
 mod lengths;
+pub mod numbers;
 mod penalties;
 mod scree;
 
-use clap::builder::ValueParser;
 use ldp_pca::recovery::Answer;
 use svg::Document;
 use svg::node::element::{Description, Group, Rectangle, Title};
 
-pub(super) use self::error_curve::error_curve;
-pub(super) use self::lengths::lengths;
+pub use self::error_curve::error_curve;
+pub use self::lengths::lengths;
 
 use self::canvas::{Anchor, INK, MUTED, printable, text};
-use super::output::plural;
-use super::writing::Target;
+use self::numbers::plural;
 
 /// What is drawn of an answer.
-pub(super) struct Figure<'a> {
-    pub(super) answer: &'a Answer,
+pub struct Figure<'a> {
+    /// The answer itself.
+    pub answer: &'a Answer,
     /// All d eigenvalues of the estimate, descending.
-    pub(super) eigenvalues: &'a [f64],
+    pub eigenvalues: &'a [f64],
     /// The features in descending order of leverage.
-    pub(super) order: Vec<usize>,
+    pub order: Vec<usize>,
     /// Penalties and the sizes of their supports; empty when only one was solved.
-    pub(super) sizes: Vec<(f64, f64)>,
+    pub sizes: Vec<(f64, f64)>,
     /// Penalties, their cross-validated scores and standard errors; empty without cross-validation.
-    pub(super) scores: Vec<(f64, f64, f64)>,
+    pub scores: Vec<(f64, f64, f64)>,
 }
 
 /// Width of the picture, which scales to its container.
@@ -56,13 +60,8 @@ pub struct Panel {
     pub height: f64,
 }
 
-/// Reads the argument of a picture, which is an SVG.
-pub fn target() -> ValueParser {
-    Target::in_formats(&["svg"], "the plot can be written as .svg")
-}
-
-/// The whole picture as an SVG document.
-pub(super) fn svg(figure: &Figure<'_>) -> String {
+/// A recovery as an SVG document.
+pub fn svg(figure: &Figure<'_>) -> String {
     let Answer { asked, found, trust, .. } = figure.answer;
     let kind = if found.penalty().is_some() { "sparse" } else { "principal" };
     let title = format!("{} {kind} components of {} features", asked.rank, asked.dimension);
