@@ -4,7 +4,6 @@ mod system;
 
 use core::any::TypeId;
 use core::fmt::{self, Display};
-use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{BufWriter, ErrorKind, IsTerminal as _, Write, stdin, stdout};
 use std::ops::Deref;
@@ -51,12 +50,14 @@ pub struct Target {
     path: PathBuf,
     #[serde(skip)]
     kind: Kind,
+    /// The extensions that name a format of the content, and what is said of any other.
+    formats: Option<(&'static [&'static str], &'static str)>,
 }
 
 impl Target {
     /// A file that gets content of this kind.
     pub fn new(path: PathBuf, kind: Kind) -> Self {
-        Self { path, kind }
+        Self { path, kind, formats: None }
     }
 
     /// Reads an argument. All arguments of this type are checked before a command runs.
@@ -64,15 +65,11 @@ impl Target {
         PathBufValueParser::new().map(move |path| Self::new(path, kind)).into()
     }
 
-    /// Reads an argument whose extension is the format of a text or a matrix: one of these, or it is refused for this
-    /// problem.
+    /// Reads an argument whose extension is the format of a text or a matrix. One that is none of these is refused for
+    /// this problem.
     pub(super) fn in_formats(extensions: &'static [&'static str], problem: &'static str) -> ValueParser {
-        let parser = PathBufValueParser::new().try_map(move |path| {
-            let is_one = |own: &OsStr| extensions.iter().any(|extension| own == *extension);
-            let is_known = is_standard(&path) || path.extension().is_some_and(is_one);
-            is_known.then_some(Self::new(path, Kind::TEXT)).ok_or(problem)
-        });
-        parser.into()
+        let formats = Some((extensions, problem));
+        PathBufValueParser::new().map(move |path| Self { path, kind: Kind::TEXT, formats }).into()
     }
 
     /// Reads the argument of a picture, which is an SVG.
@@ -171,8 +168,16 @@ impl Target {
         match Kind::of_file(self) {
             Some(held) if !force && (held.is_kept() || self.kind.is_kept()) => Err(self.is_taken(held)),
             Some(Kind::Aggregate) if !force && self.kind != Kind::Aggregate => Err(self.is_taken(Kind::Aggregate)),
-            _ => Ok(()),
+            _ => self.check_format(),
         }
+    }
+
+    fn check_format(&self) -> Result<()> {
+        let Some((extensions, problem)) = self.formats else { return Ok(()) };
+        if self.extension().is_some_and(|own| extensions.iter().any(|extension| own == *extension)) {
+            return Ok(());
+        }
+        Err(CliError::Usage(format!("{self}: {problem}")))
     }
 
     fn is_taken(&self, held: Kind) -> CliError {
