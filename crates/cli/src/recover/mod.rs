@@ -126,7 +126,8 @@ impl Recover {
         let second = self.refined.read(&tasks, self.aggregate.len(), self.rank)?;
         if let (Some(second), Some(sample)) = (&second, &self.refined.sample) {
             let (answer, refined) = second.of_sample(sample, &tasks[0], &self.reading)?;
-            return self.finish(RecoverResult { answer, refined: Some(refined), ..RecoverResult::default() }, started);
+            let result = RecoverResult { answer, refined: Some(refined), ..RecoverResult::default() };
+            return self.finish(result, None, started);
         }
         let aggregates = collections::aggregates(&tasks, &self.task, &self.aggregate)?;
         let members: Vec<_> = aggregates.iter().zip(&tasks).collect();
@@ -135,7 +136,8 @@ impl Recover {
         let task = members[0].1;
         if let Some(second) = second {
             let (answer, refined) = second.recover(&covariance, task)?;
-            return self.finish(RecoverResult { answer, refined: Some(refined), ..RecoverResult::default() }, started);
+            let result = RecoverResult { answer, refined: Some(refined), ..RecoverResult::default() };
+            return self.finish(result, None, started);
         }
         let other = self.other.read(&members)?;
         let mut progress = Progress::new(self.sparse.solver, started);
@@ -148,22 +150,26 @@ impl Recover {
             other.compare(&mut answer, replicates, &mut progress)?;
         }
         drop(progress);
-        let written = self.covariance.write(&covariance, &answer.asked.feature_names)?;
-        if let Some(path) = &self.plot {
-            let spectrum = match &answer.found.spectrum {
-                Some(spectrum) => spectrum.clone(),
-                // Time was up before the simpler methods, which have it.
-                None => principal_components(covariance.matrix(), Rank::new(1)?)?.all_values.as_slice().to_vec(),
-            };
-            writing::write(path, pictures::svg(&figure(&answer, &spectrum)).as_bytes())?;
-        }
-        self.finish(RecoverResult { answer, covariance: written, ..RecoverResult::default() }, started)
+        self.finish(RecoverResult { answer, ..RecoverResult::default() }, Some(&covariance), started)
     }
 
-    /// Writes the components, and prints the result.
-    fn finish(self, result: RecoverResult, started: Instant) -> Result<()> {
+    /// Writes the components and, of one wave, its `covariance` and the picture, and prints the result.
+    fn finish(self, mut result: RecoverResult, covariance: Option<&Covariance>, started: Instant) -> Result<()> {
+        let answer = &result.answer;
+        // The components come first: no failure of the rest loses them.
         if let Some(output) = &self.output {
-            loadings::write_components(output, &result.answer)?;
+            loadings::write_components(output, answer)?;
+        }
+        if let Some(covariance) = covariance {
+            result.covariance = self.covariance.write(covariance, &answer.asked.feature_names)?;
+            if let Some(path) = &self.plot {
+                let spectrum = match &answer.found.spectrum {
+                    Some(spectrum) => spectrum.clone(),
+                    // Time was up before the simpler methods, which have it.
+                    None => principal_components(covariance.matrix(), Rank::new(1)?)?.all_values.as_slice().to_vec(),
+                };
+                writing::write(path, pictures::svg(&figure(answer, &spectrum)).as_bytes())?;
+            }
         }
         let seconds = started.elapsed().as_secs_f64();
         let result = RecoverResult { seconds, output: self.output, plot: self.plot, ..result };
