@@ -51,6 +51,7 @@ pub struct Target {
     #[serde(skip)]
     kind: Kind,
     /// The extensions that name a format of the content, and what is said of any other.
+    #[serde(skip)]
     formats: Option<(&'static [&'static str], &'static str)>,
 }
 
