@@ -3,45 +3,13 @@
 use nalgebra::DVector;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-use ldp_pca::aggregate::{self, AggregateError};
-use ldp_pca::covariance::{Covariance, CovarianceError};
-use ldp_pca::internal::law::NoiseError;
+use ldp_pca::aggregate;
+use ldp_pca::covariance::Covariance;
 use ldp_pca::js::Task;
-use ldp_pca::mechanism::MechanismError;
-use ldp_pca::prediction::PredictionError;
-use ldp_pca::record::RecordError;
-use ldp_pca::recovery::{PathError, PenaltyError};
-use ldp_pca::report::{Report, ReportError, report_bytes};
+use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::task;
 
-use crate::crossing::{Coded, coded, thrown};
-
-coded! {
-    AggregateError => "aggregate",
-    CovarianceError => "aggregate",
-    MechanismError => "argument",
-    NoiseError => "recovery",
-    RecordError => "record",
-    ReportError => "report",
-}
-
-impl Coded for PredictionError {
-    fn code(&self) -> &'static str {
-        match self {
-            Self::Mechanism(error) => error.code(),
-            _ => "recovery",
-        }
-    }
-}
-
-impl Coded for PenaltyError {
-    fn code(&self) -> &'static str {
-        match self {
-            Self::Path(PathError::Cancelled { .. }) => "cancelled",
-            _ => "recovery",
-        }
-    }
-}
+use crate::crossing::thrown;
 
 /// The encoding of a record (see the client's `randomize`): d features, d bounded coordinates and the d × d
 /// contribution, one after the other. All of it is as private as the record.

@@ -15,25 +15,14 @@ use rand::SeedableRng;
 use serde::Serialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-use crate::crossing::{coded, failure, matrix, object, thrown};
-use ldp_pca::privacy::{Delta, Epsilon, PrivacyError};
-use ldp_pca::recovery::{FantopeError, Rank};
+use crate::crossing::{failure, matrix, object, thrown};
+use ldp_pca::privacy::{Delta, Epsilon};
+use ldp_pca::recovery::Rank;
 use ldp_pca::subspace::Subspace;
 use ldp_pca_literature::baselines::catalogue::{self, key};
 use ldp_pca_literature::baselines::comparison::{MethodComparison, Row, Trial};
-use ldp_pca_literature::baselines::{
-    BaselineError, EpsilonDelta, MethodGuarantee, Sample, SampleError, SubspaceEstimator,
-};
-use ldp_pca_simulation::{PopulationError, Reports, SimulationError, SpikedModel};
-
-coded! {
-    BaselineError => "method",
-    FantopeError => "recovery",
-    PopulationError => "simulation",
-    PrivacyError => "argument",
-    SampleError => "argument",
-    SimulationError => "simulation",
-}
+use ldp_pca_literature::baselines::{EpsilonDelta, MethodGuarantee, Sample, SubspaceEstimator};
+use ldp_pca_simulation::{Reports, SpikedModel};
 
 /// The options. (As plain arguments: a structure read from JSON would take a tenth of the comparison's code.)
 struct Asked {

@@ -14,23 +14,77 @@ use serde_wasm_bindgen::Serializer;
 use serde_wasm_bindgen::from_value;
 use wasm_bindgen::{JsCast, JsValue};
 
+use ldp_pca::aggregate::AggregateError;
+use ldp_pca::covariance::CovarianceError;
+use ldp_pca::internal::law::NoiseError;
+use ldp_pca::mechanism::MechanismError;
+use ldp_pca::prediction::PredictionError;
+use ldp_pca::privacy::PrivacyError;
+use ldp_pca::record::RecordError;
+use ldp_pca::recovery::{AnswerError, FantopeError, PathError, PenaltyError};
+use ldp_pca::report::ReportError;
+use ldp_pca::schema::SchemaError;
+use ldp_pca_literature::baselines::{BaselineError, SampleError};
+use ldp_pca_simulation::{PopulationError, SimulationError};
+
 /// An error of one stage, with its code. The client has its own copy (`src/js/mod.rs`): the methods are built without
 /// the client, whose exports would come along.
 pub(crate) trait Coded: Display {
     fn code(&self) -> &'static str;
 }
 
-/// The code of each error.
 macro_rules! coded {
     ($($error:ty => $code:literal),* $(,)?) => {
-        $(impl $crate::crossing::Coded for $error {
+        $(impl Coded for $error {
             fn code(&self) -> &'static str {
                 $code
             }
         })*
     };
 }
-pub(crate) use coded;
+
+coded! {
+    AggregateError => "aggregate",
+    BaselineError => "method",
+    CovarianceError => "aggregate",
+    FantopeError => "recovery",
+    MechanismError => "argument",
+    NoiseError => "recovery",
+    PopulationError => "simulation",
+    PrivacyError => "argument",
+    RecordError => "record",
+    ReportError => "report",
+    SampleError => "argument",
+    SchemaError => "records",
+    SimulationError => "simulation",
+}
+
+impl Coded for AnswerError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Penalty(error) => error.code(),
+            _ => "recovery",
+        }
+    }
+}
+
+impl Coded for PenaltyError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Path(PathError::Cancelled { .. }) => "cancelled",
+            _ => "recovery",
+        }
+    }
+}
+
+impl Coded for PredictionError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Mechanism(error) => error.code(),
+            _ => "recovery",
+        }
+    }
+}
 
 /// The JavaScript exception for an error of the library, in the same form as the client's.
 pub(crate) fn thrown(error: impl Coded) -> JsValue {

@@ -14,12 +14,10 @@ use std::io::{self, BufReader, Read};
 
 use chacha20::ChaCha12Rng;
 use js_sys::{Function, Uint8Array};
-use ldp_pca::internal::law::{NoiseError, SpikedCovariance};
+use ldp_pca::internal::law::SpikedCovariance;
 use ldp_pca::internal::schema::{Fit, NumberForms};
-use ldp_pca::mechanism::MechanismError;
-use ldp_pca::record::{BoundedRecord, Bounding, RecordError};
-use ldp_pca::recovery::{FantopeError, Rank};
-use ldp_pca::schema::SchemaError;
+use ldp_pca::record::{BoundedRecord, Bounding};
+use ldp_pca::recovery::Rank;
 use ldp_pca::schema::infer::{InferenceOptions, Inferred, Scaling};
 use ldp_pca_records::{
     FileFormat, Header, Layout, OptionNames, Sample, TextOptions, TextRows, looks_like_names, parse_separator, start_of,
@@ -30,17 +28,8 @@ use serde::{Deserialize, Serialize};
 use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-use crate::crossing::{coded, failure, matrix, object, read, thrown};
+use crate::crossing::{failure, matrix, object, read, thrown};
 use crate::mechanism::{MechanismOptions, build};
-
-coded! {
-    FantopeError => "recovery",
-    MechanismError => "argument",
-    NoiseError => "records",
-    RecordError => "records",
-    SchemaError => "records",
-    SimulationError => "simulation",
-}
 
 /// What a page reads in some seconds, and draws from in some more.
 const MOST_ROWS: u64 = 100_000;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::aggregate::Aggregate;
-use crate::crossing::{Coded, failure, matrix, object, object_with, read, thrown};
+use crate::crossing::{failure, matrix, object, object_with, read, thrown};
 use ldp_pca::internal::recovery::{baselines_of, compare_baselines, components, explained_variance};
 use ldp_pca::prediction::predict_from_estimate;
 use ldp_pca::recovery::{
@@ -18,15 +18,6 @@ use ldp_pca::recovery::{
 };
 use ldp_pca::subspace::{Subspace, SubspaceError, sin_theta_squared};
 use ldp_pca_simulation::SupportCounts;
-
-impl Coded for AnswerError {
-    fn code(&self) -> &'static str {
-        match self {
-            Self::Penalty(error) => error.code(),
-            _ => "recovery",
-        }
-    }
-}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

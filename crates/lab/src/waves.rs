@@ -7,19 +7,13 @@
 
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-use crate::crossing::{coded, object, thrown};
+use crate::crossing::{object, thrown};
 use ldp_pca::internal::waves::Waves;
 use ldp_pca::mechanism::MechanismFamily;
-use ldp_pca::prediction::{Planner, PredictionError, Spectrum};
-use ldp_pca::privacy::{Epsilon, PrivacyError};
+use ldp_pca::prediction::{Planner, Spectrum};
+use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::Bounding;
-use ldp_pca::recovery::{FantopeError, Rank};
-
-coded! {
-    FantopeError => "recovery",
-    PredictionError => "recovery",
-    PrivacyError => "argument",
-}
+use ldp_pca::recovery::Rank;
 
 /// The prediction for two waves of double-cap and its refinement, of `records` unit-norm records in all: an object
 /// with the keys of `TwoWaves`. (As plain arguments, which take less code than options.)
