@@ -99,7 +99,7 @@ fn most_allowed(
     if allowed(high)? {
         return Ok(Some(high));
     }
-    let middle = |low: f64, high: f64| (high > low * (1.0 + TOLERANCE)).then(|| 0.5 * (low + high));
+    let middle = |low: f64, high: f64| (high > low * (1.0 + TOLERANCE)).then_some(0.5 * (low + high));
     Ok(Some(halved((low, high), middle, |value| Ok(!allowed(value)?))?.0))
 }
 

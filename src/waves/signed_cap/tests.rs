@@ -6,7 +6,6 @@ use rand::{RngExt, SeedableRng};
 
 use super::*;
 use crate::identity::TaskDigest;
-use crate::mechanism::cap;
 use crate::privacy::tests::epsilon;
 use crate::record::{Bounding, Radius};
 use crate::sampling::bits::tests::ScriptedSource;
@@ -100,7 +99,7 @@ fn mean(mechanism: &SignedCap, u: &[f64], planted_fault: bool, ids: u64) -> [[f6
         let signs = Signs::new(&KEY, id(number), mechanism.turned());
         let scores = directions.each_ref().map(|(v, _)| signs.scores(v, weights.candidates()));
         let of_fault = |&score: &u64| if planted_fault { score.abs_diff(ACROSS) } else { score };
-        let in_cap = cap::largest(&scores[0].iter().map(of_fault).collect::<Vec<_>>(), weights.cap());
+        let in_cap = largest(&scores[0].iter().map(of_fault).collect::<Vec<_>>(), weights.cap());
         for place in 0..2 {
             let along = |score: u64| (score as f64 - ACROSS as f64) / directions[place].1;
             let weights = in_cap.iter().map(|member| if *member { inside } else { outside });

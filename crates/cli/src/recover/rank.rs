@@ -24,7 +24,7 @@ pub(super) enum RankChoice {
 
 impl RankChoice {
     /// Parses `auto` or a number of components.
-    pub(super) fn parse(text: &str) -> core::result::Result<Self, String> {
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
         match text {
             "auto" => Ok(Self::Auto),
             _ if text.parse::<usize>().is_err() => {
