@@ -12,13 +12,14 @@ use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::schema::{Column, ColumnKind, Schema};
 use ldp_pca::task::Task;
 use ldp_pca_records::{
-    FileFormat, Layout, Notation, OptionNames, Problem, Row as TextRow, StringRecord, TextOptions, TextRows, named_tab,
+    FileFormat, Layout, Notation, OptionNames, Problem, Row as TextRow, TextOptions, TextRows, named_tab,
     parse_separator, start_of,
 };
 pub(super) use ldp_pca_records::{Header, is_header_of, looks_like_names};
 use serde::Serialize;
 
 use super::choice::{Choice, one_of};
+pub use super::columnar::Row;
 use super::columnar::{self, ColumnarRows, Content};
 use super::error::{CliError, InFile as _, Result};
 use super::files::{self, NpyRows, unpacked};
@@ -125,15 +126,6 @@ enum Rows {
     Text(Box<TextRows<Box<dyn BufRead>>>),
     Npy(NpyRows<'static>),
     Columnar(Box<dyn ColumnarRows>),
-}
-
-/// One row.
-#[derive(Clone, Copy)]
-pub enum Row<'a> {
-    /// Its cells, and why it cannot be read as it stands.
-    Text(&'a StringRecord, Option<&'a str>),
-    /// Its numbers, where the file has nothing else.
-    Numbers(&'a [f64]),
 }
 
 impl RecordFile {

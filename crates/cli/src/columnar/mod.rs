@@ -11,12 +11,11 @@ use std::fs::File;
 use std::io::{BufRead, Read as _, Seek as _};
 use std::path::Path;
 
-use ldp_pca_records::FileFormat;
+use ldp_pca_records::{FileFormat, StringRecord};
 
 pub(super) use self::readers::{for_each_report_batch, open};
 use super::error::{InFile as _, Result};
 use super::files::Input;
-use super::records::Row;
 
 /// The content of a Parquet or Arrow file.
 #[cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "nothing reads it"))]
@@ -25,6 +24,15 @@ pub(super) enum Content {
     File(File),
     /// Of anything that is read from its start.
     Stream(Box<dyn BufRead>),
+}
+
+/// One row of a file, of columns or of text.
+#[derive(Clone, Copy)]
+pub enum Row<'a> {
+    /// Its cells, and why it cannot be read as it stands.
+    Text(&'a StringRecord, Option<&'a str>),
+    /// Its numbers, where the file has nothing else.
+    Numbers(&'a [f64]),
 }
 
 /// The rows of a Parquet or Arrow file.

@@ -3,7 +3,10 @@
 
 use core::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
 use std::sync::Once;
+
+use crate::error::CliError;
 
 /// The most bytes that one page of Parquet, one batch of Arrow or one file from a pipe may have: 1 GiB.
 pub(super) const LARGEST: u64 = 1 << 30;
@@ -32,6 +35,12 @@ pub(super) fn decoded<T, E>(decode: impl FnOnce() -> Result<T, E>) -> Option<T> 
     let result = panic::catch_unwind(AssertUnwindSafe(decode));
     DECODING.set(false);
     result.ok()?.ok()
+}
+
+/// The error of a row that no decoder reads.
+pub(super) fn damaged(path: &Path, row: u64) -> CliError {
+    let problem = "the file is damaged or cut here, or its columns are written in a way that is not supported";
+    CliError::at(path, "row", row, problem)
 }
 
 #[cfg(test)]

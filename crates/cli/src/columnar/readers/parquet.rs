@@ -9,9 +9,8 @@ use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderB
 use parquet::basic::Compression;
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 
-use super::decoders::decoded;
+use super::decoders::{damaged, decoded};
 use super::pages::Pages;
-use super::rows::damaged;
 use crate::error::{InFile as _, Result};
 use crate::output::bar;
 

@@ -6,10 +6,10 @@ use arrow_array::cast::AsArray as _;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Schema};
 
-use super::decoders::decoded;
+use super::decoders::{damaged, decoded};
 use super::pages::Pages;
 use super::parquet::Parquet;
-use super::rows::{damaged, type_name};
+use super::rows::type_name;
 use crate::columnar::Content;
 use crate::error::{InFile as _, Result};
 

@@ -8,12 +8,11 @@ use ldp_pca_records::{FileFormat, StringRecord};
 
 use super::arrow::Messages;
 use super::cells::{are_numbers, cells, have_texts, numbers};
-use super::decoders::decoded;
+use super::decoders::{damaged, decoded};
 use super::pages::Pages;
 use super::parquet::Parquet;
-use crate::columnar::{ColumnarRows, Content};
+use crate::columnar::{ColumnarRows, Content, Row};
 use crate::error::{CliError, InFile as _, Result};
-use crate::records::Row;
 
 /// The cells of one batch, about, so that wide rows do not take much memory.
 const CELLS: usize = 1 << 16;
@@ -174,9 +173,4 @@ impl Rows<'_> {
 /// The name of a type, without the names of fields inside it.
 pub(super) fn type_name(kind: &DataType) -> String {
     kind.to_string().split('(').next().unwrap_or_default().to_owned()
-}
-
-pub(super) fn damaged(path: &Path, row: u64) -> CliError {
-    let problem = "the file is damaged or cut here, or its columns are written in a way that is not supported";
-    CliError::at(path, "row", row, problem)
 }
