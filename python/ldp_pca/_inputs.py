@@ -186,10 +186,10 @@ def plain(value: Any, are_texts: bool = False) -> float | str | None:
         return value
     if are_texts and isinstance(value, (bool, np.bool_)):
         return str(bool(value))
-    if are_texts and isinstance(value, (int, np.integer)) and not isinstance(value, np.timedelta64):
-        # Longer than any that a file or an array has, a number has no text here: it is the nearest float.
-        if -(2**63) <= value < 2**64:
-            return str(int(value))
+    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, np.timedelta64)
+    # Longer than any that a file or an array has, a number has no text here: it is the nearest float.
+    if are_texts and is_whole and -(2**63) <= value < 2**64:
+        return str(int(value))
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return float("nan")
     if isinstance(value, (np.datetime64, np.timedelta64)) and np.isnat(value):
