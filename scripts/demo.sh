@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The demo: an aggregator, simulated users and the components of their reports, then a page for taking part. Only the
-# command line is built first. The page is built while the demo runs, and the demo says when it is ready.
+# The demo: an aggregator, simulated users and the components of their reports, then a page for taking part. The command
+# line is built first. The page is built while the demo runs, and the demo says when it is ready.
 #
 # usage: scripts/demo.sh [option of `ldp-pca demo`]...
 set -euo pipefail
@@ -14,16 +14,21 @@ main() {
     # The readers of Parquet and Arrow take long to build, and only records of one's own need them.
     local features=(--no-default-features)
     case " $* " in *" --records"*) features=(--features parquet) ;; esac
-    cargo build --profile demo --package ldp-pca-cli "${features[@]}"
     mkdir -p www/dist .tools
-    if page_is_new; then
-        exec "$(target_directory)/demo/ldp-pca" demo --www www/dist "$@"
+    : >"$LOG"
+    local tools=
+    if ! page_is_new; then
+        # The previous page does not go with new modules.
+        rm -f www/dist/index.html
+        step "its tools" scripts/setup.sh page &
+        tools=$!
     fi
-    # The previous page does not go with new modules.
-    rm -f www/dist/index.html
-    page &
-    # Ctrl-C reaches both. Where the demo ends otherwise, the build of the page ends with it.
-    trap 'kill $! 2>/dev/null || true' EXIT
+    cargo build --profile demo --package ldp-pca-cli "${features[@]}"
+    if [ -n "$tools" ] && wait "$tools"; then
+        page &
+        # Ctrl-C reaches both. Where the demo ends otherwise, the build of the page ends with it.
+        trap 'kill $! 2>/dev/null || true' EXIT
+    fi
     "$(target_directory)/demo/ldp-pca" demo --www www/dist "$@"
 }
 
@@ -36,8 +41,6 @@ page_is_new() {
 }
 
 page() {
-    : >"$LOG"
-    step "its tools" scripts/setup.sh page
     step "the client, 1 of 2 modules" scripts/build-wasm.sh --quick client
     step "everything else, 2 of 2 modules" scripts/build-wasm.sh --quick lab
     step "its scripts" npm run --silent build:page
@@ -48,7 +51,7 @@ step() {
     local what=$1
     shift
     if [ -t 2 ]; then echo "page       building $what" >&2; fi
-    nice "$@" >>"$LOG" 2>&1 </dev/null && return
+    nice -n 19 "$@" >>"$LOG" 2>&1 </dev/null && return
     printf 'page       NOT built: %s failed. The end of %s:\n' "$what" "$LOG" >&2
     tail -n 20 "$LOG" >&2
     exit 1
