@@ -349,12 +349,13 @@ mod tests {
         let before = error(&(&first.directions * first.directions.transpose()), &subspace);
         let v = &first.directions;
         let block = &truth * v - v * v.tr_mul(&(&truth * v));
-        let design = (first.design(1.0, 1000).0, 10.0);
-        let refined = first.refine(&second(&first, &design, &block, &[1e-12; 2])).unwrap().0;
+        let (weights, _) = first.design(1.0, 1000);
+        let design = (weights, 10.0);
+        let (refined, _) = first.refine(&second(&first, &design, &block, &[1e-12; 2])).unwrap();
         let after = error(&refined, &subspace);
         assert!(before > 0.02 && after < 0.03 * before, "{before} {after}");
         // With noise that drowns it, the first wave's components are kept, but for what is shrunk.
-        let kept = first.refine(&second(&first, &design, &block, &[1e6; 2])).unwrap().0;
+        let (kept, _) = first.refine(&second(&first, &design, &block, &[1e6; 2])).unwrap();
         assert!((error(&kept, &subspace) / before - 1.0).abs() < 0.1);
     }
 
@@ -362,12 +363,13 @@ mod tests {
     fn degenerate_waves_have_finite_estimates_and_wrong_ones_errors() {
         let (first, ..) = first_wave(20_000);
         let design = first.design(0.9, 10_000);
-        let squares: f64 = design.0.iter().zip(&first.eigenvalues).map(|(w, value)| w * w * value).sum();
+        let (weights, _) = &design;
+        let squares: f64 = weights.iter().zip(&first.eigenvalues).map(|(w, value)| w * w * value).sum();
         assert!((squares - 1.0).abs() < 1e-9);
         for size in [0.0, 1.0, 1e6, 1e100] {
             let block = DMatrix::from_fn(30, 2, |row, column| size * ((row + 3 * column) as f64).sin());
             for variance in [1e-30, 1e-3, 1e30] {
-                let refined = first.refine(&second(&first, &design, &block, &[variance; 2])).unwrap().0;
+                let (refined, _) = first.refine(&second(&first, &design, &block, &[variance; 2])).unwrap();
                 assert!(refined.iter().all(|entry| entry.is_finite()), "{size} {variance}");
             }
         }
@@ -397,9 +399,10 @@ mod tests {
         for estimate in [DMatrix::zeros(8, 8), DMatrix::identity(8, 8) * 0.125, DMatrix::identity(8, 8) * -3.0] {
             let first = FirstWave::new(&estimate, &law, 1.0, rank).unwrap();
             let design = first.design(0.7, 100);
-            assert!(design.1 > 0.0 && design.0.iter().all(|weight| weight.is_finite() && *weight > 0.0));
+            let (weights, clip) = &design;
+            assert!(*clip > 0.0 && weights.iter().all(|weight| weight.is_finite() && *weight > 0.0));
             let block = DMatrix::from_element(8, 2, 0.3);
-            let refined = first.refine(&second(&first, &design, &block, &[1e-3; 2])).unwrap().0;
+            let (refined, _) = first.refine(&second(&first, &design, &block, &[1e-3; 2])).unwrap();
             assert!(refined.iter().all(|entry| entry.is_finite()));
         }
         assert!(FirstWave::new(&DMatrix::zeros(7, 7), &law, 1.0, rank).is_err());

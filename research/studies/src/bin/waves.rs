@@ -124,9 +124,11 @@ fn about_samples(trials: u64, records: u64) -> Result<(), Failure> {
                 let sample = FirstWave::of_sample(&moments, Bounding::UnitNorm, PUBLIC, rank, 0.1)?;
                 let asked = trial.ask_with_rng(&sample, fill, &mut rng);
                 let judged = sample.judged_by(&asked)?;
-                refined += error_of(&judged.refine(&asked)?.0, rank, &truth)? / trials as f64;
+                let (matrix, _) = judged.refine(&asked)?;
+                refined += error_of(&matrix, rank, &truth)? / trials as f64;
                 let certain = SecondWave { variances: vec![1e-30; 3], records: u64::MAX, ..asked };
-                unweighted += error_of(&judged.refine(&certain)?.0, rank, &truth)? / trials as f64;
+                let (matrix, _) = judged.refine(&certain)?;
+                unweighted += error_of(&matrix, rank, &truth)? / trials as f64;
                 found += judged.sines.iter().sum::<f64>() / trials as f64;
             }
             println!(
@@ -179,7 +181,8 @@ fn about_real_samples(path: &Path, trials: u64) -> Result<(), Failure> {
                 let sample = FirstWave::of_sample(&moments, Bounding::UnitNorm, count as u64, rank, 0.1)?;
                 let asked = trial.ask_with_rng(&sample, &mut each_of(people), &mut rng);
                 let judged = sample.judged_by(&asked)?;
-                refined += error_of(&judged.refine(&asked)?.0, rank, &truth)?;
+                let (matrix, _) = judged.refine(&asked)?;
+                refined += error_of(&matrix, rank, &truth)?;
                 found += judged.sines.iter().sum::<f64>();
                 off += sines;
                 // As if the error of the sample were known, the same for each component.
@@ -283,15 +286,15 @@ fn three_waves<'a>(
                 let mut ask = |about: &FirstWave, count: u64, from: u64| {
                     trial([0, count]).ask_with_rng(about, &mut people(seed, from as usize), &mut rng)
                 };
-                let all = start.refine(&ask(&start, rest, begun))?.0;
-                let both = start.refine(&ask(&start, second, begun))?.0;
+                let (all, _) = start.refine(&ask(&start, rest, begun))?;
+                let (both, _) = start.refine(&ask(&start, second, begun))?;
                 let mut middle = start.clone();
                 let further = start.further.1.len();
                 let found = principal_components(&both, Rank::new(3 + further)?)?.vectors;
                 middle.directions = found.columns(0, 3).into_owned();
                 middle.further.0 = found.columns(3, further).into_owned();
                 middle.sines = waves.after(begun, second)?.per_component;
-                let third = middle.refine(&ask(&middle, rest - second, begun + second))?.0;
+                let (third, _) = middle.refine(&ask(&middle, rest - second, begun + second))?;
                 let first = &start.directions * start.directions.transpose();
                 for (error, matrix) in errors.iter_mut().zip([&first, &all, &both, &third]) {
                     *error += off(matrix)? / trials as f64;
