@@ -64,7 +64,7 @@ impl From<FantopeSolution> for SubspaceEstimate {
 }
 
 /// The subspace of an estimator's answer, if it is one of this dimension with a support inside it.
-fn check_estimate(estimate: &SubspaceEstimate, dimension: usize) -> Result<Subspace, BootstrapError> {
+fn subspace_of(estimate: &SubspaceEstimate, dimension: usize) -> Result<Subspace, BootstrapError> {
     let subspace = Subspace::new(&estimate.components)?;
     let in_order = estimate.support.windows(2).all(|pair| pair[0] < pair[1]);
     if subspace.dimension() != dimension || !in_order || estimate.support.last().is_some_and(|&row| row >= dimension) {
@@ -242,7 +242,7 @@ impl Bootstrap {
 
     fn add(&mut self, truth: &DMatrix<f64>, recovered: &SubspaceEstimate) -> Result<(), BootstrapError> {
         let (dimension, rank) = truth.shape();
-        let subspace = check_estimate(recovered, dimension)?;
+        let subspace = subspace_of(recovered, dimension)?;
         if subspace.rank() != rank {
             return Err(BootstrapError::RankChanged { first: rank, now: subspace.rank() });
         }

@@ -3,7 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 use rand::{Rng, RngExt};
 
-use super::{BootstrapError, SubspaceEstimate, check_estimate};
+use super::{BootstrapError, SubspaceEstimate, subspace_of};
 use crate::law::{NoiseBulk, NoiseLaw, SpikedCovariance, split_spectrum};
 use crate::linalg::{symmetric_eigen, symmetric_eigenvalues};
 use crate::recovery::RecoveryError;
@@ -39,7 +39,7 @@ impl Model {
     ) -> Result<Self, BootstrapError> {
         law.check_estimate(estimate)?;
         let dimension = law.dimension();
-        let components = check_estimate(found, dimension)?.into_basis();
+        let components = subspace_of(found, dimension)?.into_basis();
         let rank = components.ncols();
         if rank == dimension {
             return Err(BootstrapError::FullRank(rank));
