@@ -38,7 +38,7 @@ export function taskOf(dimension, mechanism) {
 }
 
 /** In a browser's trace the tasks of the thread that has made this mark. */
-export function tasksOf(trace, mark) {
+export function traceTasks(trace, mark) {
   const { traceEvents } = JSON.parse(trace);
   const { pid, tid } = traceEvents.find(({ name }) => name === mark);
   return traceEvents.filter((event) => event.pid === pid && event.tid === tid && event.tdur !== undefined);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { measure as measureSizes, total } from "../scripts/page-sizes.js";
 import { launchChromium } from "../tests/browser/chromium.js";
 import { serve } from "../tests/browser/serve.js";
-import { align, ROOT, run, tasksOf } from "./command.js";
+import { align, ROOT, run, traceTasks } from "./command.js";
 
 const VISITS = 10;
 /** The browser's own start is over by then: a visitor's browser has been running for a while. */
@@ -44,7 +44,7 @@ async function measure(url) {
     await page.waitForFunction((names) => names.every((name) => performance.getEntriesByName(name).length > 0), last, {
       timeout: 600_000,
     });
-    const tasks = tasksOf(await browser.stopTracing(), MARKS.point);
+    const tasks = traceTasks(await browser.stopTracing(), MARKS.point);
     const times = await page.evaluate((marks) => {
       const at = (name) => performance.getEntriesByName(name)[0].startTime;
       const times = Object.fromEntries(Object.entries(marks).map(([key, name]) => [key, at(name)]));

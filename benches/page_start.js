@@ -10,7 +10,7 @@ import { build } from "vite";
 
 import { launchChromium } from "../tests/browser/chromium.js";
 import { serve } from "../tests/browser/serve.js";
-import { align, median, ROOT, run, taskOf, tasksOf } from "./command.js";
+import { align, median, ROOT, run, taskOf, traceTasks } from "./command.js";
 
 const ENTRIES = { "ldp-pca": "index.js", "ldp-pca/inline": "inline.js", "ldp-pca/worker": "worker.js" };
 const DIMENSION = 116;
@@ -99,7 +99,7 @@ async function longestTask(url) {
     const page = await browser.newPage();
     await browser.startTracing(page, { categories: ["toplevel", "blink.user_timing"] });
     await start(page, url);
-    const tasks = tasksOf(await browser.stopTracing(), "the main thread");
+    const tasks = traceTasks(await browser.stopTracing(), "the main thread");
     return Math.max(...tasks.map(({ tdur }) => tdur)) / 1000;
   } finally {
     await browser.close();
