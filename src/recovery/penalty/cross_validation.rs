@@ -95,8 +95,7 @@ pub fn cross_validate(
 
 impl CrossValidationPoint {
     fn untried(factor: f64, penalty: Penalty) -> Self {
-        let (mean_score, standard_error, mean_support) = (0.0, 0.0, 0.0);
-        Self { factor, penalty, mean_score, standard_error, mean_support, scores: vec![], chosen: false }
+        Self { factor, penalty, mean_score: 0.0, standard_error: 0.0, mean_support: 0.0, scores: vec![], chosen: false }
     }
 }
 
