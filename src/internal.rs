@@ -13,6 +13,11 @@ pub mod binomial {
     pub use crate::binomial::*;
 }
 
+/// Numbers in texts.
+pub mod decimal {
+    pub use crate::decimal::grouped;
+}
+
 /// Tasks that are estimated together.
 pub mod family {
     pub use crate::family::*;

@@ -101,6 +101,19 @@ impl fmt::Display for Json {
     }
 }
 
+/// A whole number with thousands separators, for texts and pictures: `494,021`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 fn sign(value: f64) -> &'static str {
     if value.is_sign_negative() { "-" } else { "" }
 }
@@ -462,5 +475,10 @@ mod tests {
         {
             assert_eq!(Scientific(value, places).to_string(), expected);
         }
+    }
+
+    #[test]
+    fn thousands_are_separated() {
+        assert_eq!([0, 999, 1000, 494_021, 1_000_000].map(grouped), ["0", "999", "1,000", "494,021", "1,000,000"]);
     }
 }

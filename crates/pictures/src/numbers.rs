@@ -1,17 +1,6 @@
 //! Numbers and counts as people read them.
 
-/// A number with thousands separators.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (position, digit) in digits.chars().enumerate() {
-        if position > 0 && (digits.len() - position).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
+pub use ldp_pca::internal::decimal::grouped;
 
 /// "1 feature", "2,000 features".
 pub fn plural(count: u64, what: &str) -> String {
@@ -36,11 +25,6 @@ pub fn three_digits(value: f64, rounding: fn(f64) -> f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn thousands_are_separated() {
-        assert_eq!([0, 999, 1000, 494_021, 1_000_000].map(grouped), ["0", "999", "1,000", "494,021", "1,000,000"]);
-    }
 
     #[test]
     fn three_digits_are_rounded_as_asked() {

@@ -1,17 +1,6 @@
 //! Numbers in sentences.
 
-/// A number with thousands separators.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (position, digit) in digits.chars().enumerate() {
-        if position > 0 && (digits.len() - position).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
+pub(super) use ldp_pca::internal::decimal::grouped;
 
 /// Numbers separated by commas: "0.5, 1, 2".
 pub(super) fn listed<T: ToString>(values: &[T]) -> String {
@@ -33,8 +22,7 @@ pub(super) fn texts<const N: usize>(texts: [&str; N]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn thousands_are_separated_and_numbers_are_listed() {
-        assert_eq!([0, 999, 1000, 1_000_000].map(super::grouped), ["0", "999", "1,000", "1,000,000"]);
+    fn numbers_are_listed() {
         assert_eq!(super::listed(&[0.5, 1.0]), "0.5, 1");
     }
 }
