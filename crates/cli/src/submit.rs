@@ -220,7 +220,7 @@ impl Upload<'_> {
             return Err(CliError::file(path, format!("{error} (nothing of the file was sent)")));
         }
         let cut = |reports: u64| format!("the file ends within report {}: it was cut", grouped(reports + 1));
-        // That of a pipe is given as 0.
+        // The length of a pipe is given as 0.
         if !length.is_multiple_of(width as u64) {
             let problem = cut(length / width as u64);
             return Err(CliError::file(path, format!("{problem} (nothing of it was sent)")));
