@@ -4,15 +4,17 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use axum::body::Bytes;
-use serde_json::{Map, Value};
+use serde::Serialize;
 
 use crate::problem::{Problem, Reason};
 use crate::store::TaskReports;
 use ldp_pca::aggregate::Aggregate;
-use ldp_pca::covariance::Covariance;
-use ldp_pca::internal::recovery::Decomposition;
+use ldp_pca::covariance::{Covariance, Mean};
+use ldp_pca::internal::recovery::{Decomposition, HeldOut, ThresholdedAnswer};
 use ldp_pca::internal::waves::{RefineError, RefinedFacts, refined_answer};
-use ldp_pca::recovery::{self, AnswerError, Method, Part, Question, Rank, Reports, Step, Stop, Unfinished};
+use ldp_pca::recovery::{
+    self, AnswerError, Baselines, Method, Part, PathPoint, Question, Rank, Reports, Step, Stop, Unfinished,
+};
 use ldp_pca::task::Task;
 
 /// The most components whose error is predicted: the prediction takes longer than a decomposition for many.
@@ -28,20 +30,66 @@ pub(crate) struct Answer {
     pub(crate) json: Bytes,
 }
 
-/// The members of the library's answer that the interface has: of what was asked, found, and of how far it can be
-/// trusted.
-const MEMBERS: [&[&str]; 3] = [
-    &["method", "records", "rank", "feature_names"],
-    &["eigenvalues", "variances", "components", "mean", "sparse", "soft_threshold", "path"],
-    &["noise_deviation", "noise_edge", "held_out", "predicted"],
-];
+/// The members of the library's answer that the interface has. They are borrowed: many components are large.
+#[derive(Serialize)]
+struct Document<'a> {
+    task: String,
+    rank: usize,
+    method: Method,
+    /// `rank` numbers, descending.
+    eigenvalues: &'a [f64],
+    /// `rank` variances along the components without the bias of the noise, null for one that is not above the noise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    variances: Option<&'a [Option<f64>]>,
+    /// `rank` arrays of d numbers.
+    components: &'a [Vec<f64>],
+    feature_names: &'a [String],
+    records: u64,
+    /// Standard deviation that the mechanism gives to one off-diagonal entry of the estimate.
+    noise_deviation: f64,
+    /// The variance that noise alone would give to the first component.
+    noise_edge: f64,
+    /// The mean, for a task with centring: then the components are those of the covariance about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mean: Option<&'a Mean>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    predicted: Option<Predicted>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sparse: Option<Sparse<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    soft_threshold: Option<&'a ThresholdedAnswer>,
+    /// The variance captured in reports held out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held_out: Option<&'a HeldOut>,
+    /// The solution for every penalty of a sequence, largest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<&'a [PathPoint]>,
+    /// What two waves add, for components of both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refined: Option<&'a RefinedFacts>,
+}
 
-/// Those of the members that have more than the interface has.
-const OF_PARTS: [(&str, &[&str]); 3] = [
-    ("mean", &["values", "noise_deviation"]),
-    ("sparse", &["penalty", "penalty_choice", "status", "relative_gap", "support", "soft_threshold", "pca"]),
-    ("predicted", &["sin_theta_squared", "uninformed"]),
-];
+/// The error to expect of the components as a whole.
+#[derive(Serialize)]
+struct Predicted {
+    sin_theta_squared: f64,
+    /// The error of a random subspace.
+    uninformed: f64,
+}
+
+/// The details of a sparse solution.
+#[derive(Serialize)]
+struct Sparse<'a> {
+    penalty: f64,
+    penalty_choice: &'static str,
+    status: &'static str,
+    relative_gap: f64,
+    /// The features that the components use.
+    support: &'a [String],
+    /// Simpler methods on the same estimate.
+    #[serde(flatten)]
+    baselines: Option<&'a Baselines>,
+}
 
 impl Answer {
     /// The leading components of a state; `rank` is at most the dimension.
@@ -85,28 +133,42 @@ impl Answer {
         }
     }
 
-    fn new(found: &recovery::Answer, task: &Task, refined: Option<&RefinedFacts>) -> Result<Self, Problem> {
-        let answer = serde_json::to_value(found).and_then(serde_json::from_value);
-        let mut answer: Map<String, Value> = answer.map_err(Problem::internal)?;
-        answer.retain(|name, _| MEMBERS.iter().any(|members| members.contains(&name.as_str())));
-        for (part, members) in OF_PARTS {
-            if let Some(Value::Object(part)) = answer.get_mut(part) {
-                part.retain(|name, _| members.contains(&name.as_str()));
-            }
-        }
+    fn new(answer: &recovery::Answer, task: &Task, refined: Option<&RefinedFacts>) -> Result<Self, Problem> {
         // It is the error of plain components.
-        let predicted = found.trust.predicted.as_ref().filter(|_| found.asked.method == Method::Pca);
-        if predicted.is_none() {
-            answer.remove("predicted");
-        }
-        answer.insert("task".into(), task.digest().to_string().into());
-        if let Some(refined) = refined {
-            answer.insert("refined".into(), serde_json::to_value(refined).map_err(Problem::internal)?);
-        }
+        let predicted = answer.trust.predicted.as_ref().filter(|_| answer.asked.method == Method::Pca);
+        let document = Document {
+            task: task.digest().to_string(),
+            rank: answer.asked.rank,
+            method: answer.asked.method,
+            eigenvalues: &answer.found.eigenvalues,
+            variances: answer.found.variances.as_deref(),
+            components: &answer.found.components,
+            feature_names: &answer.asked.feature_names,
+            records: answer.asked.records,
+            noise_deviation: answer.trust.noise_deviation,
+            noise_edge: answer.trust.noise_edge,
+            mean: answer.found.mean.as_ref().map(|mean| &mean.estimate),
+            predicted: predicted.map(|predicted| Predicted {
+                sin_theta_squared: predicted.sin_theta_squared,
+                uninformed: predicted.uninformed,
+            }),
+            sparse: answer.found.sparse.as_ref().map(|sparse| Sparse {
+                penalty: sparse.penalty,
+                penalty_choice: sparse.penalty_choice,
+                status: sparse.status.name(),
+                relative_gap: sparse.relative_gap,
+                support: &sparse.support,
+                baselines: sparse.baselines.as_ref(),
+            }),
+            soft_threshold: answer.found.soft_threshold.as_ref(),
+            held_out: answer.trust.held_out.as_ref(),
+            path: answer.found.path.as_deref(),
+            refined,
+        };
         Ok(Self {
-            records: found.asked.records,
-            predicted_error: predicted.map(|error| (found.asked.rank, error.sin_theta_squared / error.uninformed)),
-            json: serde_json::to_vec(&answer).map_err(Problem::internal)?.into(),
+            records: answer.asked.records,
+            predicted_error: predicted.map(|found| (document.rank, found.sin_theta_squared / found.uninformed)),
+            json: serde_json::to_vec(&document).map_err(Problem::internal)?.into(),
         })
     }
 }
