@@ -74,9 +74,11 @@ impl State {
 
     pub(super) fn snapshot(&self) -> Snapshot {
         let sum = hold(&self.sum);
+        // Writers wait for the ledger: it is not held while the sums are copied.
+        let aggregate = sum.aggregate.clone();
         let ledger = self.ledger();
         Snapshot {
-            aggregate: sum.aggregate.clone(),
+            aggregate,
             horizon: ledger.horizon,
             counted: ledger.counted.iter().copied().collect(),
             passed_over: sum.passed_over,
