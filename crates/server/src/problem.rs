@@ -109,7 +109,7 @@ impl From<&ReportError> for Rejected {
             ReportError::Length { .. } => Self::Length,
             ReportError::Checksum => Self::Checksum,
             ReportError::Payload(_) => Self::Payload,
-            // The magic; the library may get more errors than the interface has.
+            // Its first bytes are no report's; or it is an error that the library got and the interface has not.
             _ => Self::NotAReport,
         }
     }
