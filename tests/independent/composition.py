@@ -7,10 +7,9 @@ read the file. A new case needs its name, its delta and its parts: what a ledger
 follows from other losses.
 """
 
-import math
 from fractions import Fraction
 
-from margins import conversion, divergence_of_cap, normal_delta, solve, write_again
+from margins import around, conversion, divergence_of_cap, normal_delta, solve, write_again
 from mpmath import mp, mpf
 
 mp.dps = 40
@@ -134,14 +133,9 @@ def by(method, parts, delta):
     return method(parts, left) if left >= delta / 2 else None
 
 
-def up(fraction):
-    """The least double that is no less."""
-    nearest = float(fraction)
-    return nearest if Fraction(nearest) >= fraction else math.nextafter(nearest, math.inf)
-
-
 def summed(parts, name):
-    return up(sum((Fraction(each["guarantee"][name]) * each["reports"] for each in parts), Fraction(0)))
+    """Rounded up."""
+    return around(sum((Fraction(each["guarantee"][name]) * each["reports"] for each in parts), Fraction(0)))[1]
 
 
 def filtered(parts, epsilon, delta):
