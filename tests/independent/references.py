@@ -62,10 +62,10 @@ def shuffled_delta(counted, idle, costs, factor, n):
     """
     gain, loss, cost = costs
     total = 0.0
-    for t in around(n, 2 * counted):
+    for t in likely_counts(n, 2 * counted):
         if t == 0:
             continue
-        idles = around(n - t, idle / (1 - 2 * counted)) if idle > 0 else numpy.array([0])
+        idles = likely_counts(n - t, idle / (1 - 2 * counted)) if idle > 0 else numpy.array([0])
         masses = stats.binom.pmf(idles, n - t, idle / (1 - 2 * counted)) if idle > 0 else numpy.array([1.0])
         threshold = (loss * t + cost * idles) / (gain + loss)
         first = numpy.floor(threshold) + 1
@@ -74,7 +74,7 @@ def shuffled_delta(counted, idle, costs, factor, n):
     return factor * (gain + loss) * total / n
 
 
-def around(n, p):
+def likely_counts(n, p):
     """All counts but those beyond 11 standard deviations."""
     mean, width = n * p, 11 * math.sqrt(n * p * (1 - p)) + 40
     return numpy.arange(max(0, int(mean - width)), min(n, int(mean + width)) + 1)
