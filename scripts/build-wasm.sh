@@ -16,7 +16,7 @@ target=$(target_directory)
 quick=false
 
 main() {
-    local build builds
+    local build builds together=false
     if [ "${1:-}" = --quick ]; then quick=true && shift; fi
     builds=${*:-client lab methods records waves}
     # Compiled beside the first module, which leaves a core idle for long; `bindgen` waits for it.
@@ -25,11 +25,12 @@ main() {
         case $build in
             client) build client ldp-pca ;;
             lab | methods | records | waves)
-                if $quick; then build_together; else build "$build" ldp-pca-lab; fi
+                if $quick; then together=true; else build "$build" ldp-pca-lab; fi
                 ;;
             *) echo "unknown build '$build': use client, lab, methods, records, waves" >&2 && exit 2 ;;
         esac
     done
+    if $together; then build_together; fi
     wait
     sizes pkg/wasm/*/ldp_pca_bg.wasm
 }
