@@ -33,8 +33,11 @@ pub fn on(number: usize) -> bool {
 RINGS = {"make test": "default()", "make check": "not default()"}
 NEXTEST = "cargo nextest run --lib --profile without-laws --ignore-default-filter --fail-fast --color never".split()
 # A fault may make a test hang. (A profile that inherits without-laws would not inherit its default filter.)
-LIMIT = b"\n[[profile.without-laws.overrides]]\nfilter = 'all()'\n"
-LIMIT += b"slow-timeout = { period = '60s', terminate-after = 2 }\n"
+LIMIT = b"""
+[[profile.without-laws.overrides]]
+filter = "all()"
+slow-timeout = { period = "60s", terminate-after = 2 }
+"""
 FAILED = re.compile(r"^ *(?:FAIL|TIMEOUT|SIG|ABORT|LEAK-FAIL)[^\[]*\[.*\] .*?(\S+)$", re.MULTILINE)
 
 
@@ -51,9 +54,10 @@ def main(words):
     write(tree)
     chosen = [(number, fault) for number, fault in enumerate(faults, 1) if not names or fault["name"] in names]
     for folder in sorted({folder_of(fault) for _, fault in chosen}):
-        # The tests of pkg/ start programs, which they would build within their own time limit.
-        for program in ["ldp-pca-cli", "ldp-pca-research"] if folder == "pkg/" else []:
-            run(["cargo", "build", "--package", program], TREE)
+        if folder == "pkg/":
+            # The tests of pkg/ start programs, which they would build within their own time limit.
+            for program in ("ldp-pca-cli", "ldp-pca-research"):
+                run(["cargo", "build", "--package", program], TREE)
         tests = [fault.get("test") for _, fault in chosen if folder_of(fault) == folder]
         if failed := first_failure(folder, [] if None in tests else sorted(set(tests))):
             raise SystemExit(f"without a fault, {failed[0]} fails")
