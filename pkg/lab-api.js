@@ -427,7 +427,7 @@ function count(name, value, least = 0, most = 2 ** 32 - 1) {
   throw failure("argument", `${name} is ${String(value)}: give a whole number of at least ${least}`);
 }
 
-/** A number of records, which may be more than that. */
+/** A number of records, which may be more than the module's own counts are. */
 function many(value) {
   return count("records", value, 0, Infinity);
 }
