@@ -26,6 +26,7 @@ const FLOORS = [
  * has the floor below theirs, in the folder of its subject.
  */
 const MODULE_FLOORS = [
+  ["bisection"],
   ["binomial", "decimal", "identity", "parallel", "sampling"],
   ["json", "privacy"],
   ["record", "schema"],

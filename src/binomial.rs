@@ -11,6 +11,11 @@
 //! `lgamma` and two logarithms, whose errors are below 1e-14 times their size, so the tail is right to a factor of
 //! `1 + 1e-13 (ln n! + n)`: the bisection asks for alpha divided by it, and returns the end that is further out.
 
+use crate::bisection::bisect;
+
+/// The steps of each bisection.
+const STEPS: u32 = 100;
+
 /// Lower confidence bound, at level 1 - `alpha`, on the probability of an event seen `count` times in `trials`.
 #[must_use]
 pub fn lower(count: u64, trials: u64, alpha: f64) -> f64 {
@@ -18,7 +23,7 @@ pub fn lower(count: u64, trials: u64, alpha: f64) -> f64 {
         return 0.0;
     }
     let reached = |p: f64| at_least(trials, count, p, 1.0 - p) <= alpha / slack(trials);
-    bisect(count as f64 / trials as f64, 0.0, reached)
+    bisect(count as f64 / trials as f64, 0.0, STEPS, reached)
 }
 
 /// Upper confidence bound, at level 1 - `alpha`, on the probability of an event seen `count` times in `trials`.
@@ -29,7 +34,7 @@ pub fn upper(count: u64, trials: u64, alpha: f64) -> f64 {
     }
     // At most k events are at least n - k events of the opposite kind.
     let reached = |p: f64| at_least(trials, trials - count, 1.0 - p, p) <= alpha / slack(trials);
-    bisect(count as f64 / trials as f64, 1.0, reached)
+    bisect(count as f64 / trials as f64, 1.0, STEPS, reached)
 }
 
 /// Whether so many events or more have at most the probability `alpha` where each has the probability `p`: then the
@@ -44,19 +49,6 @@ pub fn is_more(count: u64, trials: u64, p: f64, alpha: f64) -> bool {
 #[must_use]
 pub fn is_fewer(count: u64, trials: u64, p: f64, alpha: f64) -> bool {
     is_more(trials - count, trials, 1.0 - p, alpha)
-}
-
-/// The point between `inside` and `outside` where `reached` starts to hold, on the outer side.
-fn bisect(mut inside: f64, mut outside: f64, reached: impl Fn(f64) -> bool) -> f64 {
-    for _ in 0..100 {
-        let middle = 0.5 * (inside + outside);
-        if reached(middle) {
-            outside = middle;
-        } else {
-            inside = middle;
-        }
-    }
-    outside
 }
 
 /// How far a computed tail may be from the real one, as a factor.

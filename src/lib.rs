@@ -115,6 +115,7 @@ mod readme {}
 
 pub mod aggregate;
 mod binomial;
+mod bisection;
 pub mod centring;
 pub mod covariance;
 mod decimal;

@@ -17,6 +17,7 @@
 //! fixed number of times, whatever the input, and return the end on the safe side: one that was checked.
 
 use super::{Delta, Epsilon, PrivacyError, Rho};
+use crate::bisection::bisect;
 
 /// The Frobenius diameter of the set of all x x^T with |x| <= 1: the l2-sensitivity of a covariance contribution
 /// under the relation "any two records".
@@ -136,20 +137,6 @@ pub(super) fn refined(mut high: f64, least: f64, steps: u32, enough: impl Fn(f64
         low *= 0.5;
     }
     bisect(low, high, steps, enough)
-}
-
-/// A number at which `enough` holds, as it does at `inside`, next to one between it and `outside` at which it does not:
-/// by so many halvings.
-pub(super) fn bisect(mut outside: f64, mut inside: f64, steps: u32, enough: impl Fn(f64) -> bool) -> f64 {
-    for _ in 0..steps {
-        let middle = 0.5 * (outside + inside);
-        if enough(middle) {
-            inside = middle;
-        } else {
-            outside = middle;
-        }
-    }
-    inside
 }
 
 /// The formula above in `ratio` = sigma / sensitivity, rounded up, at most 1.

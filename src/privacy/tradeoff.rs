@@ -55,8 +55,8 @@ use core::fmt;
 
 use serde::Serialize;
 
-use super::calibration::bisect;
 use super::composition::PrivacyLoss;
+use crate::bisection::bisect;
 
 /// The share of false accusations at which powers are published: 1 %.
 const FALSE_ALARMS: f64 = 0.01;

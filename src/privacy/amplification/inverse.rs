@@ -1,7 +1,7 @@
 //! From the guarantee that a batch shall have to that of each report.
 
 use super::{Blanket, LARGEST_LOCAL, batch_delta, check_reports, closed_form_epsilon, gaussian_points, slack};
-use crate::privacy::calibration::bisect;
+use crate::bisection::bisect;
 use crate::privacy::composition::{Composition, PrivacyLoss};
 use crate::privacy::{Delta, Epsilon, PrivacyError};
 
