@@ -109,7 +109,7 @@ mod tests {
         (0..count).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect()
     }
 
-    fn count(seen: &SeenIds) -> usize {
+    fn ids_in(seen: &SeenIds) -> usize {
         seen.sets.iter().map(HashSet::len).sum()
     }
 
@@ -119,15 +119,15 @@ mod tests {
         let second: Vec<Report> = first.iter().rev().chain(&first[..7]).cloned().collect();
         for threads in [1, 2, 3, 300] {
             let mut seen = SeenIds::new(NonZeroUsize::new(threads).unwrap());
-            assert_eq!(count(&seen), 0);
+            assert_eq!(ids_in(&seen), 0);
             let mut delivered = [&first[..200], &first[100..250]].concat();
             seen.retain_new(&mut delivered);
-            assert!(count(&seen) > 0);
+            assert!(ids_in(&seen) > 0);
             assert_eq!(delivered, first[..250]);
             let mut delivered = second.clone();
             seen.retain_new(&mut delivered);
             assert_eq!(delivered, second[..50], "{threads} threads");
-            assert_eq!(count(&seen), 300);
+            assert_eq!(ids_in(&seen), 300);
         }
     }
 
@@ -165,18 +165,17 @@ mod tests {
         let report = |id: &u128| Report::from_parts(digest, ReportId::new(id.to_be_bytes()), vec![]);
         let all: Vec<Report> = ids.iter().map(report).collect();
         assert!(all.len() > 4000);
-        let ids = |seen: &SeenIds| seen.sets.iter().map(HashSet::len).sum::<usize>();
         for threads in [1, 2, 3, 300] {
             let threads = NonZeroUsize::new(threads).unwrap();
             let (mut at_once, mut one_by_one) = (SeenIds::new(threads), SeenIds::new(threads));
             let mut delivered = all.clone();
             at_once.retain_new(&mut delivered);
-            assert_eq!((delivered.len(), ids(&at_once)), (all.len(), all.len()), "{threads} threads");
+            assert_eq!((delivered.len(), ids_in(&at_once)), (all.len(), all.len()), "{threads} threads");
             // Starting threads for each takes long.
             for (count, report) in all.iter().take(if threads.get() == 1 { all.len() } else { 20 }).enumerate() {
                 let mut twice = vec![report.clone(), report.clone()];
                 one_by_one.retain_new(&mut twice);
-                assert_eq!((twice.len(), ids(&one_by_one)), (1, count + 1));
+                assert_eq!((twice.len(), ids_in(&one_by_one)), (1, count + 1));
             }
             at_once.forget(all[77].id());
             let mut again = all.clone();
@@ -191,7 +190,7 @@ mod tests {
         let mut seen = SeenIds::new(NonZeroUsize::new(3).unwrap());
         seen.retain_new(&mut all.clone());
         seen.forget(all[4].id());
-        assert_eq!(count(&seen), 19);
+        assert_eq!(ids_in(&seen), 19);
         let mut again = all.clone();
         seen.retain_new(&mut again);
         assert_eq!(again, all[4..5]);
