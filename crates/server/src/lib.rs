@@ -197,7 +197,8 @@ impl Server {
     }
 
     /// Serves until `shutdown` is ready. Then it accepts no more connections, closes idle ones, ends event streams,
-    /// finishes open requests for up to `drain_timeout`, cuts off the rest, and releases the folder.
+    /// finishes open requests for up to `drain_timeout`, cuts off the rest, and releases the folder. A service manager
+    /// that set `NOTIFY_SOCKET` (sd_notify(3)) is told when it is ready and when it stops.
     ///
     /// # Errors
     /// [`ServerError::Io`] when the store's last writes cannot be waited for.

@@ -20,6 +20,8 @@ mod accept;
 mod activity;
 mod client;
 mod head;
+#[cfg(unix)]
+mod notify;
 mod rate;
 mod shares;
 mod table;
@@ -51,8 +53,8 @@ pub(super) use shares::{Full, Portion, Shares};
 pub(super) use tls::Tls;
 pub(super) use turns::Turns;
 
-/// Serves until `shutdown` is ready and the open requests have ended or been cut off. `answering` makes the service of
-/// a connection from the address at its other end.
+/// Serves until `shutdown` is ready and the open requests have ended or been cut off. A service manager is told when it
+/// begins and when it stops. `answering` makes the service of a connection from the address at its other end.
 pub(super) async fn serve<S>(
     listener: TcpListener,
     config: &ServerConfig,
@@ -73,6 +75,8 @@ pub(super) async fn serve<S>(
     }
     let mut failures = 0;
     let mut shutdown = pin!(shutdown);
+    #[cfg(unix)]
+    notify::tell_manager("READY=1");
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -89,6 +93,8 @@ pub(super) async fn serve<S>(
             Err(error) => accept::pause(&mut failures, &error, &table).await,
         }
     }
+    #[cfg(unix)]
+    notify::tell_manager("STOPPING=1");
     drop(listener);
     draining.send_replace(true);
     if timeout(config.drain_timeout, draining.closed()).await.is_err() {

@@ -109,6 +109,29 @@ fn a_hangup_does_not_end_the_server_and_its_files_belong_to_its_user_only() {
     server.log_until("there is no certificate to read again");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_service_manager_hears_that_the_server_is_ready_and_that_it_stops() {
+    use std::os::unix::net::UnixDatagram;
+
+    let folder = Folder::new();
+    let socket = folder.path("notify");
+    let manager = UnixDatagram::bind(&socket).unwrap();
+    manager.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let heard = || {
+        let mut bytes = [0; 64];
+        let length = manager.recv(&mut bytes).unwrap();
+        String::from_utf8_lossy(&bytes[..length]).into_owned()
+    };
+    let mut command = folder.command(["serve", "--data", "data", "--listen", "127.0.0.1:0"]);
+    let server = Serving::of(command.env("NOTIFY_SOCKET", &socket).stderr(Stdio::null()));
+    assert_eq!(heard(), "READY=1");
+    assert_eq!(server.get("/readyz").status, 200);
+    server.signal("TERM");
+    assert_eq!(heard(), "STOPPING=1");
+    assert!(server.ended());
+}
+
 #[test]
 fn settings_are_checked_without_a_server() {
     let folder = Folder::new();
