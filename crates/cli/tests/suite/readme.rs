@@ -1,4 +1,5 @@
-//! The commands of the README and of the documentation run as printed, and the example file is the survey.
+//! The commands of the README and of the documentation run as printed, the unit fits the settings, and the example file
+//! is the survey.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -98,6 +99,39 @@ fn the_aggregator_of_the_documentation_runs_to_its_end_as_printed() {
     let (_, recovery) = said.split_once("\n{").unwrap();
     let recovery: serde_json::Value = serde_json::from_str(&format!("{{{recovery}")).unwrap();
     assert_eq!((&recovery["records"], &recovery["rank"]), (&5000.into(), &3.into()));
+}
+
+#[test]
+fn the_unit_of_systemd_may_write_what_the_settings_name() {
+    let read = |document: &str| std::fs::read_to_string(Path::new(ROOT).join(document)).unwrap();
+    let operations = read("docs/operations.md");
+    let (_, unit) = operations.split_once("```ini\n").unwrap();
+    let (unit, below) = unit.split_once("```").unwrap();
+    let (head, service) = unit.split_once("[Service]").unwrap();
+    assert!(head.contains("\nStartLimitIntervalSec=0\n") && service.contains("\nType=notify\n"), "{unit}");
+    let granted = [("/var/lib", "StateDirectory="), ("/var/log", "LogsDirectory=")].map(|(parent, name)| {
+        let folder = service.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        Path::new(parent).join(folder)
+    });
+    let documents = ["docs/operations.md", "docs/aggregator.toml", "docs/settings.toml"].map(read).concat();
+    let paths = documents.lines().filter_map(|line| {
+        let setting = line.trim_start_matches("# ");
+        ["data = ", "audit = "].iter().find_map(|name| setting.strip_prefix(name))
+    });
+    let paths: Vec<&str> = paths.map(|path| path.trim_matches('"')).collect();
+    assert_eq!(paths.len(), 5, "{paths:?}");
+    for path in paths {
+        assert!(granted.iter().any(|folder| Path::new(path).starts_with(folder)), "the unit cannot write {path}");
+    }
+    // A command on its folder has the same user and folders.
+    let (_, command) = below.split_once("\nsystemd-run ").unwrap();
+    let command = command.split("```").next().unwrap();
+    let properties = command.split(" -p ").skip(1).map(|rest| rest.split_whitespace().next().unwrap());
+    let properties: Vec<&str> = properties.collect();
+    assert_eq!(properties.len(), 7, "{properties:?}");
+    for property in properties {
+        assert!(service.lines().any(|line| line == property), "{property} is not the unit's");
+    }
 }
 
 #[test]
