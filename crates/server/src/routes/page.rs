@@ -40,7 +40,7 @@ pub(super) fn files(folder: &Path) -> Router {
 async fn only_inside(State(folder): State<Arc<Path>>, request: Request, next: Next) -> Response {
     let Some(file) = named(&folder, request.uri().path()) else { return Problem::unknown_path().into_response() };
     // The disk is asked off the request threads.
-    match spawn_blocking(move || stays_inside(&folder, &file)).await {
+    match spawn_blocking(move || is_inside(&folder, &file)).await {
         Ok(true) => next.run(request).await,
         _ => Problem::unknown_path().into_response(),
     }
@@ -56,12 +56,11 @@ fn named(folder: &Path, path: &str) -> Option<PathBuf> {
     })
 }
 
-/// Whether no link leads out of the folder (which may itself be a link). A missing file counts as inside.
-fn stays_inside(folder: &Path, file: &Path) -> bool {
+/// Whether the file is there, and no link leads out of the folder (which may itself be a link). A name that the system
+/// refuses, as one that is too long, is not there.
+fn is_inside(folder: &Path, file: &Path) -> bool {
     let Ok(folder) = folder.canonicalize() else { return false };
+    let inside = |file: PathBuf| file.starts_with(&folder);
     // The answer for a folder is its index.
-    [file.to_owned(), file.join("index.html")]
-        .into_iter()
-        .filter_map(|file| file.canonicalize().ok())
-        .all(|file| file.starts_with(&folder))
+    file.canonicalize().is_ok_and(inside) && file.join("index.html").canonicalize().map_or(true, inside)
 }

@@ -26,7 +26,8 @@ fn the_page_is_served_with_its_policy_beside_the_interface() {
     for (path, media_type) in [("/assets/module.wasm", "application/wasm"), ("/assets/main.js", "text/javascript")] {
         assert_eq!(server.get(path).header("content-type"), media_type);
     }
-    for path in ["/missing.js", "/..%2fformat"] {
+    let (long, deep) = (format!("/{}", "a".repeat(256)), "/a".repeat(2500));
+    for path in ["/missing.js", "/..%2fformat", "/index.html/x", "/a%00b", &long, &deep] {
         server.get(path).refused(404, "unknown-path", &[]);
     }
     server.post("/index.html", "text/plain", b"x").refused(404, "unknown-path", &[]);
