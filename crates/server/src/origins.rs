@@ -22,6 +22,12 @@ pub(super) fn is_origin(text: &str) -> bool {
     host.is_some_and(|host| !host.is_empty() && host.bytes().all(plain))
 }
 
+/// Whether pages of other origins may use the routes of this path: those of tasks. Others are for operators, relays and
+/// the page that is served here.
+pub(super) fn is_for_pages(route: &str) -> bool {
+    route.starts_with("/tasks")
+}
+
 /// The rights of a page of the request's origin; `None` when the request does not come from a page, as with most
 /// reports.
 pub(super) fn allowance<B>(store: &dyn ReportStore, request: &Request<B>) -> Option<HeaderValue> {
@@ -85,6 +91,12 @@ pub(super) fn expose(headers: &mut HeaderMap, asked: bool, allowance: Option<Hea
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pages_use_the_routes_of_tasks_alone() {
+        assert!(["/tasks", "/tasks/{id}/reports"].into_iter().all(is_for_pages));
+        assert!(!["/metrics", "/healthz", "/openapi.json"].into_iter().any(is_for_pages));
+    }
 
     #[test]
     fn origins_are_what_browsers_send() {

@@ -110,7 +110,7 @@ struct Seen {
     method: Method,
     /// The path of the interface that the request is for.
     route: Option<Cow<'static, str>>,
-    /// Whether the request comes from a page.
+    /// Whether the request comes from a page, and is for what pages may use.
     asked: bool,
     allowance: Option<HeaderValue>,
     /// For a line that would have it.
@@ -121,7 +121,7 @@ impl Seen {
     fn of(app: &App, request: &Request, route: Option<Cow<'static, str>>) -> Self {
         let headers = request.headers();
         let id = headers.get(&REQUEST_ID).filter(|id| is_sane(id)).cloned().unwrap_or_else(next_id);
-        let asked = route.is_some() && headers.contains_key(ORIGIN);
+        let asked = route.as_deref().is_some_and(origins::is_for_pages) && headers.contains_key(ORIGIN);
         let allowance = if asked { origins::allowance(&*app.store, request) } else { None };
         let task = tracing::enabled!(Level::DEBUG).then(|| task_of(request.uri().path())).flatten().map(str::to_owned);
         Self { start: Instant::now(), id, method: request.method().clone(), route, asked, allowance, task }

@@ -30,6 +30,18 @@ fn pages_of_any_origin_may_read_tasks_and_send_reports() {
 }
 
 #[test]
+fn pages_of_other_origins_see_nothing_that_is_for_operators_and_relays() {
+    let (_data, server) = serving(config, &[task()]);
+    for path in ["/metrics", "/healthz", "/readyz", "/openapi.json", "/.well-known/ohttp-gateway"] {
+        let answer = server.request("GET", path, &[ELSEWHERE], b"");
+        assert_eq!((answer.status, allowed(&answer)), (200, ""), "{path}");
+        let asked = [ELSEWHERE, ("access-control-request-method", "GET")];
+        assert_eq!(allowed(&server.request("OPTIONS", path, &asked, b"")), "", "{path}");
+    }
+    assert_eq!(allowed(&server.request("GET", "/tasks", &[ELSEWHERE], b"")), "*");
+}
+
+#[test]
 fn a_task_with_origins_is_for_their_pages_alone() {
     let (_data, server) = serving(config, &[other_task()]);
     server.put(&task(), &TaskSettings { origins: Some(vec![HERE.1.into()]), ..TaskSettings::default() });
