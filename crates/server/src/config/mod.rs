@@ -316,12 +316,14 @@ impl ServerConfig {
                 return Some(format!("burst of {name} is 0: let at least 1 pass at once"));
             }
         }
-        let counts = [
-            ("max_connections", self.max_connections),
-            ("max_body_bytes", self.max_body_bytes),
-            ("max_recoveries", self.max_recoveries),
+        let zeros = [
+            ("max_connections", self.max_connections == 0),
+            ("max_body_bytes", self.max_body_bytes == 0),
+            ("max_task_records", self.max_task_records == 0),
+            ("max_recoveries", self.max_recoveries == 0),
+            ("request_timeout", self.request_timeout.is_zero()),
         ];
-        let zero = counts.iter().find(|(_, count)| *count == 0)?.0;
+        let zero = zeros.iter().find(|(_, is_zero)| *is_zero)?.0;
         Some(format!("{zero} is 0: nobody would be served; give at least 1"))
     }
 

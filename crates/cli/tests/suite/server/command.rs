@@ -145,6 +145,8 @@ fn settings_are_checked_without_a_server() {
     folder.write("tokens", "short\n");
     for (settings, code, said) in [
         ("max_connections = 0\n", 2, "max_connections is 0"),
+        ("request_timeout = 0\n", 2, "request_timeout is 0: nobody would be served; give at least 1"),
+        ("max_task_records = 0\n", 2, "max_task_records is 0"),
         ("max_conections = 1\n", 2, "max_conections"),
         ("www = \"/nowhere/at/all\"\n", 1, "/nowhere/at/all"),
         ("[tokens]\nadmin_file = \"tokens\"\n", 1, "5 characters"),
