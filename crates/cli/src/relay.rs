@@ -11,7 +11,7 @@ use ldp_pca_server::{
 use super::aggregator;
 use super::error::{CliError, Result};
 use super::output::{note, plural};
-use super::serve::{log_format, on_hangup, runtime, start_log, stopped};
+use super::serve::{ended, log_format, on_hangup, runtime, say_listening, start_log, stopped};
 
 /// Pass sealed reports on to an aggregator, in shuffled batches
 ///
@@ -57,6 +57,10 @@ impl Relay {
     pub(super) fn run(self) -> Result<()> {
         let log = LogConfig { format: self.log_format.unwrap_or_default(), ..LogConfig::default() };
         start_log(&log, false)?;
+        ended(log.format, self.serve(log.format))
+    }
+
+    fn serve(self, log: LogFormat) -> Result<()> {
         raise_file_limit();
         keep_files_private();
         let config = RelayConfig {
@@ -68,9 +72,8 @@ impl Relay {
         runtime()?.block_on(async {
             let _hangups = on_hangup(false);
             let relay = ldp_pca_server::Relay::bind(config).await.map_err(failed)?;
-            // Programs read this line to learn the port.
-            println!("listening on http://{}", relay.local_addr());
-            if log.format == LogFormat::Pretty && relay.waiting() > 0 {
+            say_listening(log, relay.local_addr());
+            if log == LogFormat::Pretty && relay.waiting() > 0 {
                 note(format_args!("{} of an earlier run", plural(relay.waiting(), "report")));
             }
             relay.serve(stopped()).await.map_err(failed)

@@ -62,9 +62,9 @@ pub(super) struct Serve {
 
 impl Serve {
     pub(super) fn run(self) -> Result<()> {
-        let tasks = self.task.iter().map(|path| files::task(path)).collect::<Result<Vec<_>>>()?;
         let config = self.config()?;
         if self.check {
+            let tasks = self.tasks()?;
             Server::check(&config).map_err(failed)?;
             let tasks = match tasks.len() {
                 0 => String::new(),
@@ -80,13 +80,11 @@ impl Serve {
         }
         start_log(&config.log, true)?;
         let log = config.log.format;
-        let served = self.serve(config, tasks);
-        if let (Err(error), LogFormat::Json) = (&served, log) {
-            // The last line is JSON too.
-            tracing::error!(%error, "the server ends");
-            return Err(CliError::Told(error.exit_code()));
-        }
-        served
+        ended(log, self.tasks().and_then(|tasks| self.serve(config, tasks)))
+    }
+
+    fn tasks(&self) -> Result<Vec<Task>> {
+        self.task.iter().map(|path| files::task(path)).collect()
     }
 
     fn serve(&self, config: ServerConfig, tasks: Vec<Task>) -> Result<()> {
@@ -103,8 +101,7 @@ impl Serve {
                 (LogFormat::Json, true) => tracing::warn!("{text}"),
             };
             let server = Server::bind(config, tasks).await.map_err(failed)?;
-            // Programs read this line to learn the port.
-            println!("listening on http://{}", server.local_addr());
+            say_listening(log, server.local_addr());
             for setting in less_safe {
                 say(true, format!("less safe than the default: {setting}"));
             }
@@ -212,6 +209,27 @@ pub(super) fn start_log(log: &LogConfig, times: bool) -> Result<()> {
         (LogFormat::Pretty, false) => subscriber.with_ansi(ansi).without_time().init(),
     }
     Ok(())
+}
+
+/// Says on standard output where a server listens: programs read this line to learn the port. It is JSON where the log
+/// is: containers and services write both to one place.
+pub(super) fn say_listening(log: LogFormat, address: SocketAddr) {
+    let message = format!("listening on http://{address}");
+    match log {
+        LogFormat::Pretty => println!("{message}"),
+        LogFormat::Json => println!("{}", serde_json::json!({"level": "INFO", "message": message})),
+    }
+}
+
+/// The result of a server. Where the log is JSON, an error is its last line.
+pub(super) fn ended(log: LogFormat, served: Result<()>) -> Result<()> {
+    match served {
+        Err(error) if log == LogFormat::Json => {
+            tracing::error!(%error, "the server ends");
+            Err(CliError::Told(error.exit_code()))
+        }
+        served => served,
+    }
 }
 
 /// The runtime of the server.

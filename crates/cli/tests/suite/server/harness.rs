@@ -278,6 +278,8 @@ pub fn refusal(settings: ServerConfig, tasks: &[Task]) -> ServerError {
 pub struct Serving {
     child: Child,
     client: Client,
+    /// What it says of where it listens.
+    pub said: String,
 }
 
 impl Deref for Serving {
@@ -313,7 +315,7 @@ impl Serving {
             let mut found = said.iter().filter_map(|line| line.strip_prefix(what)?.trim().strip_prefix("http://"));
             Client { address: found.next().unwrap().split(',').next().unwrap().parse().unwrap() }
         };
-        (Self { child, client: client("aggregator") }, client("relay"))
+        (Self { child, client: client("aggregator"), said: said.join("\n") }, client("relay"))
     }
 
     fn spawn(folder: &Folder, line: &str) -> Self {
@@ -327,8 +329,14 @@ impl Serving {
     pub fn of(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.as_mut().unwrap()).lines().map_while(Result::ok);
-        let address = lines.filter_map(|line| line.strip_prefix("listening on http://")?.parse().ok()).next();
-        Self { client: Client { address: address.expect("the server says where it listens") }, child }
+        // In a log of JSON there is more around it.
+        let address = |line: &str| {
+            let (_, rest) = line.split_once("listening on http://")?;
+            rest.split('"').next()?.parse::<SocketAddr>().ok()
+        };
+        let found = lines.filter_map(|line| Some((address(&line)?, line))).next();
+        let (address, said) = found.expect("the server says where it listens");
+        Self { client: Client { address }, child, said }
     }
 
     pub fn id(&self) -> u32 {

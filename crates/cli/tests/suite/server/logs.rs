@@ -113,6 +113,25 @@ fn a_log_holds_no_report_no_id_no_token_and_no_query() {
     }
 }
 
+/// In a container, what goes to standard output is in the log, too.
+#[test]
+fn a_log_in_json_is_json_from_the_first_line_to_the_last() {
+    let folder = Folder::new();
+    let server = Serving::start(&folder, "--data data --log-format json");
+    let said: Value = serde_json::from_str(&server.said).unwrap();
+    assert_eq!(said["message"], format!("listening on http://{}", server.address));
+    // One that cannot start has the reason there.
+    for (line, code, said) in [
+        ("serve --data data --task missing", 1, "missing"),
+        ("relay --data relay --gateway http://127.0.0.1:1 --batch 1", 2, "a batch of 1"),
+    ] {
+        let run = folder.run(&format!("{line} --log-format json"));
+        let told: Value = serde_json::from_str(&run.stderr).unwrap_or_else(|error| panic!("{error}: {run:?}"));
+        assert_eq!((run.code, run.stdout.as_str()), (Some(code), ""), "{run:?}");
+        assert!(told["error"].as_str().unwrap().contains(said), "{told}");
+    }
+}
+
 /// A flood of uploads must not fill the disk with lines.
 #[test]
 fn at_the_default_level_an_upload_has_no_line() {
