@@ -221,14 +221,18 @@ pub(super) fn say_listening(log: LogFormat, address: SocketAddr) {
     }
 }
 
-/// The result of a server. Where the log is JSON, an error is its last line.
+/// Logs that a server has ended. Where the log is JSON, an error is its last line.
 pub(super) fn ended(log: LogFormat, served: Result<()>) -> Result<()> {
     match served {
+        Ok(()) => {
+            tracing::info!("stopped");
+            Ok(())
+        }
         Err(error) if log == LogFormat::Json => {
             tracing::error!(%error, "the server ends");
             Err(CliError::Told(error.exit_code()))
         }
-        served => served,
+        Err(error) => Err(error),
     }
 }
 
@@ -261,23 +265,27 @@ pub(super) fn on_hangup(has_certificate: bool) -> tokio::task::JoinHandle<()> {
     })
 }
 
-/// Waits for Ctrl-C or a termination signal.
+/// Waits for Ctrl-C or a termination signal, and logs which one it was.
 pub(super) async fn stopped() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-            }
+    // Without signals, only the end of the process stops it.
+    let interrupt = async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    let terminate = async {
+        #[cfg(unix)]
+        if let Ok(mut signals) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+            signals.recv().await;
             return;
         }
-    }
-    // Without signals, only the end of the process stops it.
-    if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
-    }
+    };
+    let signal = tokio::select! {
+        () = interrupt => "SIGINT",
+        () = terminate => "SIGTERM",
+    };
+    tracing::info!(signal, "stopping");
 }
 
 #[cfg(test)]

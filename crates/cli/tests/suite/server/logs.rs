@@ -114,12 +114,19 @@ fn a_log_holds_no_report_no_id_no_token_and_no_query() {
 }
 
 /// In a container, what goes to standard output is in the log, too.
+#[cfg(unix)]
 #[test]
-fn a_log_in_json_is_json_from_the_first_line_to_the_last() {
+fn a_log_in_json_is_json_from_the_first_line_to_the_last_and_an_end_has_its_signal() {
     let folder = Folder::new();
-    let server = Serving::start(&folder, "--data data --log-format json");
-    let said: Value = serde_json::from_str(&server.said).unwrap();
-    assert_eq!(said["message"], format!("listening on http://{}", server.address));
+    for (name, signal) in [("TERM", "SIGTERM"), ("INT", "SIGINT")] {
+        let mut server = Serving::start(&folder, "--data data --log-format json");
+        server.signal(name);
+        let lines = [server.said.clone(), server.next_line("stopping"), server.next_line("stopped")];
+        let lines = lines.map(|line| serde_json::from_str::<Value>(&line).unwrap());
+        assert_eq!(lines[0]["message"], format!("listening on http://{}", server.address));
+        assert_eq!((&lines[1]["signal"], &lines[1]["level"]), (&json!(signal), &json!("INFO")));
+        assert!(server.ended());
+    }
     // One that cannot start has the reason there.
     for (line, code, said) in [
         ("serve --data data --task missing", 1, "missing"),
