@@ -82,7 +82,7 @@ pub(super) async fn put(
     id: Id,
     query: Parameters,
     Extension(request): Extension<RequestId>,
-    headers: HeaderMap,
+    mut headers: HeaderMap,
     mut body: Body,
 ) -> Result<Response, Problem> {
     let UrlPath(id) = id.map_err(|_| Problem::unknown_path())?;
@@ -90,6 +90,8 @@ pub(super) async fn put(
     let who = who.map_err(|problem| app.limits.refuse(&headers, &mut body, problem))?;
     // Then the change is only reported, not made.
     let dry_run = flag(query, "dry_run")?;
+    // Pages cannot send it, with a type or without one.
+    headers.entry(header::CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
     let PutTask { task, settings: changes } =
         app.limits.read_json(&headers, body, MAX_TASK_BYTES + BESIDE_THE_TASK).await?;
     // Large tasks take their time.
