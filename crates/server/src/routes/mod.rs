@@ -4,6 +4,7 @@
 //! `observe`, and reports that come through the router, such as those with escapes in their path, reach the same
 //! function.
 
+mod about;
 mod audited;
 mod erasures;
 mod events;
@@ -104,7 +105,10 @@ impl Routes {
 
 /// All routes; the files of `www` are served where there is no other.
 fn router(app: Arc<App>, www: Option<&Path>) -> Router {
-    let at_once = Router::new()
+    let root = Router::new();
+    // A page has this path for itself.
+    let root = if www.is_none() { root.route("/", get(about::show)) } else { root };
+    let at_once = root
         .route("/metrics", get(metrics::show))
         .route("/openapi.json", get(openapi::show))
         .route("/tasks", get(tasks::list))

@@ -51,6 +51,7 @@ fn answers_have_the_members_of_the_document() {
     server.send(&task, &bytes_of(&reports(&task, 1, 20)));
     let recovery = |query: &str| server.recovery(&task, &format!("rank=1{query}")).json();
     let sparse = "&penalty=auto&path=3&baselines=true";
+    assert_members(&document, "About", &server.get("/").json());
     assert_members(&document, "Status", &status);
     for query in ["", sparse, "&method=auto"] {
         assert_members(&document, "Recovery", &recovery(query));

@@ -32,7 +32,7 @@ fn pages_of_any_origin_may_read_tasks_and_send_reports() {
 #[test]
 fn pages_of_other_origins_see_nothing_that_is_for_operators_and_relays() {
     let (_data, server) = serving(config, &[task()]);
-    for path in ["/metrics", "/healthz", "/readyz", "/openapi.json", "/.well-known/ohttp-gateway"] {
+    for path in ["/", "/metrics", "/healthz", "/readyz", "/openapi.json", "/.well-known/ohttp-gateway"] {
         let answer = server.request("GET", path, &[ELSEWHERE], b"");
         assert_eq!((answer.status, allowed(&answer)), (200, ""), "{path}");
         let asked = [ELSEWHERE, ("access-control-request-method", "GET")];
