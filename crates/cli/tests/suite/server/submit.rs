@@ -254,6 +254,29 @@ fn a_token_comes_from_a_file_or_the_variable() {
     refused.refused(2, &["LDP_PCA_TOKEN", "--token-file"]);
 }
 
+/// A proxy may serve an aggregator, or a relay, under a path.
+#[test]
+fn the_path_of_an_address_stays_before_what_is_asked() {
+    let folder = folder(1);
+    folder.write("people.csv", "1,2,3,4\n");
+    let task = format!("/under/tasks/{}", task().digest());
+    let randomize = "randomize people.csv --header no --separator comma -t task.json -o out.ldpr --url URL/under/";
+    for (line, asked) in [
+        ("submit r.ldpr -t task.json --url URL/under/", format!("post {task}/reports")),
+        (randomize, format!("post {task}/seeds")),
+        ("task put task.json --url URL/under", format!("put {task}")),
+        ("ready --url URL/under", "get /under/readyz".into()),
+        ("submit r.ldpr -t task.json --relay URL/under/", "get /under/keys".into()),
+        (
+            "relay --data relay --batch 2 --listen 127.0.0.1:0 --gateway URL/under/",
+            "get /under/.well-known/ohttp-gateway".into(),
+        ),
+    ] {
+        let head = head_of(&folder, line, Some("from-the-variable"));
+        assert!(head.starts_with(&format!("{asked} http/1.1\r")), "{line}: {head}");
+    }
+}
+
 /// A report that a command sends is the one in its file.
 #[test]
 fn what_arrives_is_what_was_submitted() {
