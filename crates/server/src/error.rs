@@ -24,6 +24,14 @@ pub enum ServerError {
         /// The system's error.
         source: io::Error,
     },
+    /// A file of secrets that is damaged, or missing where a new one would not do.
+    #[error("{}: {problem}", path.display())]
+    UnusableSecret {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and the remedy.
+        problem: String,
+    },
     /// An invalid token.
     #[error("{0}")]
     Token(String),

@@ -20,7 +20,6 @@
 //! travels with a sender's address anyway. Where a proxy hides it, ids must be fetched through the same proxy, and not
 //! in one connection with the report.
 
-use std::io;
 use std::path::Path;
 
 use hmac::{Hmac, KeyInit, Mac};
@@ -28,7 +27,7 @@ use sha2::Sha256;
 use subtle::ConstantTimeEq;
 
 use super::error::ServerError;
-use super::secrets::{random_line, read_or_make};
+use super::secrets::{SecretFile, make_if_missing, secret_in};
 use ldp_pca::report::ReportId;
 use ldp_pca::task::TaskDigest;
 
@@ -50,26 +49,13 @@ pub(super) struct Issuer {
 impl Issuer {
     /// With the key in `path`, which is created if missing.
     pub(super) fn load(path: &Path) -> Result<Self, ServerError> {
-        let refused = |source| ServerError::Secret { path: path.to_owned(), source };
-        let make = || random_line(32).map(|line| format!("{line}crc32 {}\n", checksum_of(line.trim())));
-        let (text, _) = read_or_make(path, make).map_err(refused)?;
-        let key = match text.split_whitespace().collect::<Vec<_>>()[..] {
-            // As people write it.
-            [key] => key,
-            [key, "crc32", checksum] if checksum == checksum_of(key) => key,
-            _ => {
-                return Err(refused(io::Error::other(
-                    "it does not hold the key that was made: restore it from a backup, or remove it (then the ids that \
-                        were issued are refused)",
-                )));
-            }
-        };
-        if key.len() < 64 {
-            let found = key.len();
-            return Err(refused(io::Error::other(format!(
-                "the key has {found} characters instead of 64 hexadecimal digits"
-            ))));
-        }
+        make_if_missing(path)?;
+        let text = SecretFile::IssuingKey.read(path)?;
+        let is_key = |key: &&str| key.len() >= 64 && !key.contains(char::is_whitespace);
+        let key = secret_in(text.trim()).filter(is_key).ok_or_else(|| {
+            let problem = "it is not one key of 64 hexadecimal digits, as 'openssl rand -hex 32' makes them";
+            SecretFile::IssuingKey.damaged(path, problem)
+        })?;
         Ok(Self::new(key.as_bytes()))
     }
 
@@ -108,32 +94,26 @@ impl Issuer {
     }
 }
 
-/// The line below the key: a server with another one would refuse all ids that were issued.
-fn checksum_of(key: &str) -> String {
-    format!("{:08x}", crc32fast::hash(key.as_bytes()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_key_that_was_altered_is_refused_and_one_without_a_checksum_taken() {
+    fn a_key_that_was_made_stays_and_one_that_a_person_wrote_needs_no_checksum() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("issuing.key");
         let task = TaskDigest::new([1; 32]);
         let id = Issuer::load(&path).unwrap().issue(task, 1).unwrap()[0];
-        let good = std::fs::read(&path).unwrap();
-        for bit in 0..8 * good.len() {
-            let mut bad = good.clone();
-            bad[bit / 8] ^= 1 << (bit % 8);
-            std::fs::write(&path, &bad).unwrap();
-            // White space around the key is nothing.
-            let loaded = Issuer::load(&path).map(|issuer| issuer.issued(task, id));
-            assert!(matches!(loaded, Err(_) | Ok(true)), "bit {bit}");
-        }
-        std::fs::write(&path, &good[..65]).unwrap();
         assert!(Issuer::load(&path).unwrap().issued(task, id));
+        let made = std::fs::read_to_string(&path).unwrap();
+        let digits = secret_in(made.trim()).unwrap();
+        std::fs::write(&path, digits).unwrap();
+        assert!(Issuer::load(&path).unwrap().issued(task, id));
+        for bad in [String::new(), digits[1..].into(), format!("{digits}\n{digits}\n")] {
+            std::fs::write(&path, bad).unwrap();
+            let refused = Issuer::load(&path).err().unwrap().to_string();
+            assert!(refused.contains("issuing.key") && refused.contains("from a backup"), "{refused}");
+        }
     }
 
     #[test]

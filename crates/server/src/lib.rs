@@ -54,6 +54,7 @@ use self::issuing::Issuer;
 use self::net::Tls;
 use self::oblivious::GatewayKeys;
 use self::routes::Routes;
+use self::secrets::{GATEWAY_KEYS, ISSUING_KEY};
 use self::store::{FolderOptions, FolderStore, ReportStore, StoreMetrics, TaskReports};
 use self::tokens::Tokens;
 use ldp_pca::task::{Task, TaskDigest};
@@ -130,9 +131,9 @@ impl Server {
             let who = Some(&*names);
             audit.note(&AuditLine { action: "tokens-read", outcome: "done", role, who, ..AuditLine::default() });
         }
-        let key = config.issuing_key_file.clone().unwrap_or_else(|| config.data.join("issuing.key"));
+        let key = config.issuing_key_file.clone().unwrap_or_else(|| config.data.join(ISSUING_KEY));
         let issuer = Issuer::load(&key)?;
-        let keys = config.gateway_keys_file.clone().unwrap_or_else(|| config.data.join("gateway.keys"));
+        let keys = config.gateway_keys_file.clone().unwrap_or_else(|| config.data.join(GATEWAY_KEYS));
         let gateway = GatewayKeys::load(&keys)?;
         let listener = listen(config.listen, ports)?;
         let address = listener.local_addr()?;

@@ -3,41 +3,133 @@
 //! A file is created under an unpredictable name, as a new file with mode 0600 from the start. It gets its own name by
 //! a link, which fails if the name is taken. So nothing that another user put there is written into or followed. If two
 //! servers create the same file at the same time, both use what the first one created.
+//!
+//! A secret that a server makes is one word, so that it can be a token:
+//!
+//! ```text
+//! ldp-pca.<64 hexadecimal digits>.<CRC-32 of these digits as text, 8 hexadecimal digits>.crc32
+//! ```
+//!
+//! A word that begins or ends so must be whole. So a flipped bit or a cut is noticed, wherever it is, and people may
+//! add lines of their own without a checksum.
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use super::config::TokenConfig;
 use super::durable::new_private;
+use super::error::ServerError;
 
-/// The file's content. If there is no file yet, it is created with the result of `make`. The second value is whether it
-/// was created.
-pub(super) fn read_or_make(path: &Path, make: impl FnOnce() -> io::Result<String>) -> io::Result<(String, bool)> {
-    match fs::read_to_string(path) {
-        Ok(text) => {
-            warn_if_shared(path);
-            Ok((text, false))
+/// The file of the issuing key in a server's folder.
+pub(super) const ISSUING_KEY: &str = "issuing.key";
+
+/// The file of the gateway's keys in a server's folder.
+pub(super) const GATEWAY_KEYS: &str = "gateway.keys";
+
+/// The start and the end of a secret that a server made. A flipped bit spares one of them, and a cut the start.
+const MARKS: [&str; 2] = ["ldp-pca.", ".crc32"];
+
+/// The fewest characters of a secret: it must not be guessable.
+pub(super) const FEWEST_CHARACTERS: usize = 32;
+
+/// A kind of file with secrets.
+#[derive(Clone, Copy)]
+pub(super) enum SecretFile {
+    IssuingKey,
+    GatewayKeys,
+    Tokens,
+}
+
+impl SecretFile {
+    /// The content of a file in which every secret that a server made is whole.
+    pub(super) fn read(self, path: &Path) -> Result<String, ServerError> {
+        let bytes = fs::read(path).map_err(|source| ServerError::Secret { path: path.to_owned(), source })?;
+        let text = String::from_utf8_lossy(&bytes);
+        let is_foreign = |letter: char| letter.is_control() || letter == char::REPLACEMENT_CHARACTER;
+        let is_damaged = |word: &str| word.contains(is_foreign) || secret_in(word).is_none();
+        let damaged = text.lines().position(|line| line.split_whitespace().any(is_damaged));
+        match damaged {
+            Some(line) => Err(self.damaged(path, &format!("line {} is not as it was made", line + 1))),
+            None => Ok(text.into_owned()),
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let text = make()?;
-            if make_private(path, &text)? { Ok((text, true)) } else { Ok((fs::read_to_string(path)?, false)) }
-        }
-        Err(error) => Err(error),
+    }
+
+    /// The error of a damaged file, with the remedy.
+    pub(super) fn damaged(self, path: &Path, problem: &str) -> ServerError {
+        let loss = match self {
+            Self::IssuingKey => "ids that were issued are refused",
+            Self::GatewayKeys => "reports that were sealed to its keys cannot be opened",
+            Self::Tokens => "its tokens are refused",
+        };
+        let problem = format!("{problem}: restore the file from a backup, or remove it, and {loss}");
+        ServerError::UnusableSecret { path: path.to_owned(), problem }
     }
 }
 
-/// `bytes` random bytes as hexadecimal digits and a line end.
-pub(super) fn random_line(bytes: usize) -> io::Result<String> {
-    let mut random = vec![0; bytes];
-    getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
-    Ok(random.iter().map(|byte| format!("{byte:02x}")).chain(["\n".into()]).collect())
+/// The problems of the secrets that a server made in its folder: one sentence for each file.
+pub(super) fn problems(folder: &Path) -> Vec<String> {
+    let files = [
+        (SecretFile::IssuingKey, folder.join(ISSUING_KEY)),
+        (SecretFile::GatewayKeys, folder.join(GATEWAY_KEYS)),
+        (SecretFile::Tokens, TokenConfig::made_file(folder, "admin")),
+        (SecretFile::Tokens, TokenConfig::made_file(folder, "collector")),
+    ];
+    let problem = |(file, path): &(SecretFile, PathBuf)| match file.read(path) {
+        Ok(text) if text.split_whitespace().any(|word| word.len() >= FEWEST_CHARACTERS) => None,
+        Ok(_) => Some(file.damaged(path, "it has no secret")),
+        Err(error) => Some(error),
+    };
+    let found = files.iter().filter(|(_, path)| !is_missing(path)).filter_map(problem);
+    found.map(|error| error.to_string()).collect()
 }
 
-/// Creates a file that is there whole or not at all, and that others can never read. `false` when there is one already.
-fn make_private(path: &Path, text: &str) -> io::Result<bool> {
-    let temporary = path.with_extension(format!("{}.tmp", random_line(8)?.trim()));
+/// Whether there is no such file, as far as this user can see.
+pub(super) fn is_missing(path: &Path) -> bool {
+    matches!(fs::exists(path), Ok(false))
+}
+
+/// Makes the file with a new secret if it is missing. Returns whether it did.
+pub(super) fn make_if_missing(path: &Path) -> Result<bool, ServerError> {
+    if is_missing(path) {
+        return make_private(path).map_err(|source| ServerError::Secret { path: path.to_owned(), source });
+    }
+    warn_if_shared(path);
+    Ok(false)
+}
+
+/// The secret of a word: its digits where a server made it, otherwise all of it. `None` if it is damaged.
+pub(super) fn secret_in(word: &str) -> Option<&str> {
+    let [start, end] = MARKS;
+    if !word.starts_with(start) && !word.ends_with(end) {
+        return Some(word);
+    }
+    let (digits, checksum) = word.strip_prefix(start)?.strip_suffix(end)?.split_once('.')?;
+    (checksum == checksum_of(digits)).then_some(digits)
+}
+
+fn new_secret() -> io::Result<String> {
+    let ([start, end], digits) = (MARKS, random_digits(32)?);
+    Ok(format!("{start}{digits}.{}{end}", checksum_of(&digits)))
+}
+
+fn checksum_of(digits: &str) -> String {
+    format!("{:08x}", crc32fast::hash(digits.as_bytes()))
+}
+
+/// Random bytes as hexadecimal digits.
+fn random_digits(bytes: usize) -> io::Result<String> {
+    let mut random = vec![0; bytes];
+    getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Creates a file with a new secret, which is there whole or not at all, and which others can never read. `false` when
+/// there is one already.
+fn make_private(path: &Path) -> io::Result<bool> {
+    let temporary = path.with_extension(format!("{}.tmp", random_digits(8)?));
     let written = new_private(&temporary).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
+        writeln!(file, "{}", new_secret()?)?;
         file.sync_all()
     });
     let made = written.and_then(|()| match fs::hard_link(&temporary, path) {
@@ -60,4 +152,49 @@ fn warn_if_shared(path: &Path) {
     }
     #[cfg(not(unix))]
     let _ = path;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_flipped_bit_and_no_cut_of_a_secret_is_silent() {
+        for name in [ISSUING_KEY, GATEWAY_KEYS, "admin.token", "collector.token"] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join(name);
+            assert!(make_if_missing(&path).unwrap() && !make_if_missing(&path).unwrap());
+            let good = fs::read(&path).unwrap();
+            let word = String::from_utf8(good.clone()).unwrap().trim().to_owned();
+            let flips = (0..8 * good.len()).map(|bit| {
+                let mut bad = good.clone();
+                bad[bit / 8] ^= 1 << (bit % 8);
+                bad
+            });
+            let cuts = (0..=good.len()).map(|length| good[..length].to_vec());
+            for bad in flips.chain(cuts) {
+                fs::write(&path, &bad).unwrap();
+                let found = problems(folder.path());
+                // White space around the secret is nothing.
+                let is_damaged = String::from_utf8_lossy(&bad).trim() != word;
+                assert_eq!(found.len(), usize::from(is_damaged), "{name}: {bad:?}");
+                assert!(found.iter().all(|problem| problem.contains(name) && problem.contains("from a backup")));
+                assert!(found.iter().all(|problem| !problem.contains(&word[8..16])), "a secret is shown");
+            }
+            fs::write(&path, vec![0u8; good.len()]).unwrap();
+            assert_eq!(problems(folder.path()).len(), 1, "{name} of zeros");
+        }
+    }
+
+    #[test]
+    fn people_add_lines_without_a_checksum_and_name_those_that_have_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("admin.token");
+        assert_eq!(problems(folder.path()), [""; 0], "nothing is missing");
+        let word = new_secret().unwrap();
+        fs::write(&path, format!("alice {word}\n\nbob {}\n", "5a".repeat(32))).unwrap();
+        assert_eq!(problems(folder.path()), [""; 0]);
+        fs::write(&path, format!("{}\nalice {}\n", "5a".repeat(32), word.replacen('.', ". ", 1))).unwrap();
+        assert!(problems(folder.path())[0].contains("line 2 is not as it was made"));
+    }
 }

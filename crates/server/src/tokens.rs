@@ -10,10 +10,7 @@ use subtle::{ConditionallySelectable, ConstantTimeEq};
 use super::config::{Secret, TokenConfig};
 use super::error::ServerError;
 use super::problem::{Problem, Reason};
-use super::secrets::{random_line, read_or_make};
-
-/// The fewest characters of a token: a secret must not be guessable.
-const FEWEST_CHARACTERS: usize = 32;
+use super::secrets::{FEWEST_CHARACTERS, SecretFile, make_if_missing};
 
 /// What the tokens in examples have in them, which everybody knows.
 const EXAMPLE: &str = "replace-me";
@@ -60,12 +57,10 @@ impl Tokens {
                 return Ok(tokens);
             }
             let path = TokenConfig::made_file(data, role);
-            let refused = |source| ServerError::Secret { path: path.clone(), source };
-            let (text, new) = read_or_make(&path, || random_line(32)).map_err(refused)?;
-            if new {
+            if make_if_missing(&path)? {
                 made.push(path.clone());
             }
-            lines(role, &path, &text, Vec::new())
+            lines(role, &path, Vec::new())
         };
         let tokens = Self {
             admin: load("admin", &config.admin, &config.admin_file)?,
@@ -140,13 +135,15 @@ fn named(role: &str, listed: &[Secret], file: Option<&Path>) -> Result<Vec<Token
         let place = || format!("a token in the configuration's tokens.{role}");
         tokens.push(read(token.text(), role, tokens.len(), place)?);
     }
-    let Some(path) = file else { return Ok(tokens) };
-    let text = std::fs::read_to_string(path).map_err(|source| ServerError::Secret { path: path.to_owned(), source })?;
-    lines(role, path, &text, tokens)
+    match file {
+        Some(path) => lines(role, path, tokens),
+        None => Ok(tokens),
+    }
 }
 
 /// With the tokens of a file, one a line.
-fn lines(role: &str, path: &Path, text: &str, mut tokens: Vec<Token>) -> Result<Vec<Token>, ServerError> {
+fn lines(role: &str, path: &Path, mut tokens: Vec<Token>) -> Result<Vec<Token>, ServerError> {
+    let text = SecretFile::Tokens.read(path)?;
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         tokens.push(read(line, role, tokens.len(), || format!("line {} of {}", index + 1, path.display()))?);
     }

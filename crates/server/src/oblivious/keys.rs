@@ -1,9 +1,8 @@
 //! The gateway's keys: a file with one secret a line, of which the first is advertised and all open requests.
 //!
 //! A key pair and its id follow from the secret (`DeriveKeyPair` of RFC 9180), so several aggregators with the same
-//! file have the same keys, and a new line is made as a token is.
+//! file have the same keys, and a person can make a new line as a token is made.
 
-use std::io;
 use std::path::Path;
 
 use ohttp::{KeyConfig, Server, ServerResponse};
@@ -12,7 +11,7 @@ use sha2::{Digest, Sha256};
 use super::{KEM, SUITE};
 use crate::error::ServerError;
 use crate::problem::{Problem, Reason};
-use crate::secrets::{random_line, read_or_make};
+use crate::secrets::{SecretFile, make_if_missing, secret_in};
 
 /// The hexadecimal digits of a secret.
 const DIGITS: usize = 64;
@@ -30,16 +29,16 @@ pub(in super::super) struct GatewayKeys {
 impl GatewayKeys {
     /// The keys in `path`, which is created with one if missing.
     pub(in super::super) fn load(path: &Path) -> Result<Self, ServerError> {
-        let refused = |source| ServerError::Secret { path: path.to_owned(), source };
-        let (text, _) = read_or_make(path, || random_line(DIGITS / 2)).map_err(refused)?;
-        Self::read(&text).map_err(|problem| refused(io::Error::other(problem)))
+        make_if_missing(path)?;
+        let text = SecretFile::GatewayKeys.read(path)?;
+        Self::read(&text).map_err(|problem| ServerError::UnusableSecret { path: path.to_owned(), problem })
     }
 
     fn read(text: &str) -> Result<Self, String> {
         let mut keys: Vec<(u8, Server)> = Vec::new();
         for (line, text) in text.lines().enumerate().filter(|(_, text)| !text.trim().is_empty()) {
             let at = line + 1;
-            let secret = digits(text.trim()).ok_or_else(|| {
+            let secret = secret_in(text.trim()).and_then(digits).ok_or_else(|| {
                 format!("line {at} is not a key of {DIGITS} hexadecimal digits, as 'openssl rand -hex 32' makes them")
             })?;
             let id = Sha256::digest(secret)[0];
@@ -143,7 +142,7 @@ mod tests {
         let sealed = sealer.encapsulate(&answer(405, &[("allow", "POST".into())], b"{}").unwrap()).unwrap();
         assert!(other.decapsulate(&sealed).is_err());
         let found = opener.decapsulate(&sealed).unwrap();
-        let found = bhttp::Message::read_bhttp(&mut io::Cursor::new(found)).unwrap();
+        let found = bhttp::Message::read_bhttp(&mut std::io::Cursor::new(found)).unwrap();
         assert_eq!((found.control().status().unwrap().code(), found.content()), (405, &b"{}"[..]));
     }
 

@@ -132,6 +132,24 @@ fn acknowledged_reports_that_are_lost_are_told_of_everywhere() {
     assert_eq!((&repaired["lost"], &repaired["tasks"][0]["reports"]), (&json!([]), &json!(14)));
 }
 
+#[test]
+fn a_damaged_secret_is_told_of_and_no_server_starts_with_it() {
+    let folder = Folder::new();
+    let settings = || ServerConfig { tokens: TokenConfig::default(), ..config(&folder.path("data")) };
+    Running::start(settings(), &[task()]).shut_down();
+    for name in ["issuing.key", "gateway.keys", "admin.token", "collector.token"] {
+        let path = folder.path("data").join(name);
+        let good = fs::read(&path).unwrap();
+        fs::write(&path, &good[..50]).unwrap();
+        let told = format!("{name}: line 1 is not as it was made: restore the file from a backup");
+        let verified = folder.run("store verify data");
+        assert!(verified.code == Some(1) && verified.stdout.contains(&told), "{verified:?}");
+        assert!(refusal(settings(), &[]).to_string().contains(&told), "{told}");
+        fs::write(&path, good).unwrap();
+    }
+    folder.run("store verify data").ok();
+}
+
 #[tokio::test]
 async fn wrong_use_is_told_apart() {
     let folder = Folder::new();

@@ -75,6 +75,7 @@ pub(in super::super) fn verify_on(
     folder.check_format()?;
     let mut meter = Meter::new(progress, folder.bytes()?);
     let mut verified = Verified::default();
+    verified.problems.extend(crate::secrets::problems(root));
     let opened = folder.manifest().and_then(|manifest| Ok((manifest.tasks()?, manifest)));
     let (rows, manifest) = match opened {
         Ok(opened) => opened,
