@@ -18,7 +18,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::config::TokenConfig;
-use super::durable::new_private;
+use super::durable::{new_private, sync_folder};
 use super::error::ServerError;
 
 /// The file of the issuing key in a server's folder.
@@ -127,8 +127,10 @@ fn random_digits(bytes: usize) -> io::Result<String> {
 /// Creates a file with a new secret, which is there whole or not at all, and which others can never read. `false` when
 /// there is one already.
 fn make_private(path: &Path) -> io::Result<bool> {
+    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
     let temporary = path.with_extension(format!("{}.tmp", random_digits(8)?));
     let written = new_private(&temporary).and_then(|mut file| {
+        own_as(folder, &temporary)?;
         writeln!(file, "{}", new_secret()?)?;
         file.sync_all()
     });
@@ -140,7 +142,31 @@ fn make_private(path: &Path) -> io::Result<bool> {
     });
     // After a rename there is none.
     let _ = fs::remove_file(&temporary);
-    made
+    let made = made?;
+    sync_folder(folder)?;
+    Ok(made)
+}
+
+/// Lets the owner of a new file alone read it. Where root made it, that is the owner of its folder: a server that does
+/// not run as root can then read it. No link is followed.
+pub(super) fn own_as(folder: &Path, path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+
+        use rustix::fs::{Mode, OFlags, open};
+
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = fs::File::from(open(path, flags, Mode::empty())?);
+        file.set_permissions(fs::Permissions::from_mode(0o600))?;
+        if rustix::process::geteuid().is_root() {
+            let owner = fs::metadata(folder)?;
+            fchown(&file, Some(owner.uid()), Some(owner.gid()))?;
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = (folder, path);
+    Ok(())
 }
 
 fn warn_if_shared(path: &Path) {
@@ -196,5 +222,23 @@ mod tests {
         assert_eq!(problems(folder.path()), [""; 0]);
         fs::write(&path, format!("{}\nalice {}\n", "5a".repeat(32), word.replacen('.', ". ", 1))).unwrap();
         assert!(problems(folder.path())[0].contains("line 2 is not as it was made"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_secret_is_its_folder_s_owner_s_alone() {
+        use std::os::unix::fs::{MetadataExt, chown, symlink};
+
+        let folder = tempfile::tempdir().unwrap();
+        // Root can. Otherwise both are this user's.
+        let _ = chown(folder.path(), Some(12_345), Some(12_345));
+        let owner = fs::metadata(folder.path()).unwrap();
+        let path = folder.path().join(ISSUING_KEY);
+        make_if_missing(&path).unwrap();
+        let made = fs::metadata(&path).unwrap();
+        assert_eq!((made.uid(), made.gid(), made.mode() & 0o777), (owner.uid(), owner.gid(), 0o600));
+        let link = folder.path().join("link");
+        symlink(&path, &link).unwrap();
+        assert!(own_as(folder.path(), &link).is_err());
     }
 }
