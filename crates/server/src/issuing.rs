@@ -27,7 +27,7 @@ use sha2::Sha256;
 use subtle::ConstantTimeEq;
 
 use super::error::ServerError;
-use super::secrets::{SecretFile, make_if_missing, secret_in};
+use super::secrets::{SecretFile, is_missing, make_if_missing, secret_in};
 use ldp_pca::report::ReportId;
 use ldp_pca::task::TaskDigest;
 
@@ -47,9 +47,26 @@ pub(super) struct Issuer {
 }
 
 impl Issuer {
+    /// Refuses a missing key on behalf of a task with reports whose ids were issued: a new key would refuse them.
+    pub(super) fn must_exist(path: &Path, task: TaskDigest) -> Result<(), ServerError> {
+        if !is_missing(path) {
+            return Ok(());
+        }
+        let problem = format!(
+            "it is missing, and task {task} has reports whose ids were issued: restore the key from a backup, or copy \
+             that of another aggregator of the task; or make one with 'openssl rand -hex 32 > {}', and ids that were \
+             issued are refused",
+            path.display()
+        );
+        Err(ServerError::UnusableSecret { path: path.to_owned(), problem })
+    }
+
     /// With the key in `path`, which is created if missing.
     pub(super) fn load(path: &Path) -> Result<Self, ServerError> {
-        make_if_missing(path)?;
+        if make_if_missing(path)? {
+            let advice = "keep it in the backup, for without it the ids that it issues are refused";
+            tracing::info!(path = %path.display(), "made the issuing key: {advice}");
+        }
         let text = SecretFile::IssuingKey.read(path)?;
         let is_key = |key: &&str| key.len() >= 64 && !key.contains(char::is_whitespace);
         let key = secret_in(text.trim()).filter(is_key).ok_or_else(|| {
@@ -99,11 +116,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_that_was_made_stays_and_one_that_a_person_wrote_needs_no_checksum() {
+    fn a_missing_key_is_made_only_where_no_report_needs_it_and_a_person_s_needs_no_checksum() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("issuing.key");
         let task = TaskDigest::new([1; 32]);
+        let refused = Issuer::must_exist(&path, task).unwrap_err().to_string();
+        assert!(refused.contains(&format!("task {task} has reports")) && refused.contains("openssl rand"), "{refused}");
         let id = Issuer::load(&path).unwrap().issue(task, 1).unwrap()[0];
+        Issuer::must_exist(&path, task).unwrap();
         assert!(Issuer::load(&path).unwrap().issued(task, id));
         let made = std::fs::read_to_string(&path).unwrap();
         let digits = secret_in(made.trim()).unwrap();

@@ -105,7 +105,7 @@ impl Server {
     /// tasks can be added over HTTP.
     ///
     /// # Errors
-    /// [`ServerError`] when the folder cannot be opened, a token is invalid, or the port is taken.
+    /// [`ServerError`] when the folder cannot be opened, a token or a key cannot be used, or the port is taken.
     pub async fn bind(config: ServerConfig, tasks: Vec<Task>) -> Result<Self, ServerError> {
         Self::bind_one_of(1, config, tasks).await
     }
@@ -123,6 +123,13 @@ impl Server {
         let tls = Self::checked(&config)?;
         let metrics = StoreMetrics::default();
         let store = open_store(&config, tasks, metrics.clone()).await?;
+        let key = config.issuing_key_file.clone().unwrap_or_else(|| config.data.join(ISSUING_KEY));
+        let is_issued = |task: &&Arc<dyn TaskReports>| {
+            task.counts().records > 0 && task.settings().issued_ids.unwrap_or(config.issued_ids)
+        };
+        if let Some(task) = store.tasks().iter().find(is_issued) {
+            Issuer::must_exist(&key, task.task().digest())?;
+        }
         // The folder is ours now: missing parts can be created.
         let (tokens, made_tokens) = Tokens::load(&config.tokens, &config.data)?;
         let audit = AuditLog::open(&config.log)?;
@@ -131,7 +138,6 @@ impl Server {
             let who = Some(&*names);
             audit.note(&AuditLine { action: "tokens-read", outcome: "done", role, who, ..AuditLine::default() });
         }
-        let key = config.issuing_key_file.clone().unwrap_or_else(|| config.data.join(ISSUING_KEY));
         let issuer = Issuer::load(&key)?;
         let keys = config.gateway_keys_file.clone().unwrap_or_else(|| config.data.join(GATEWAY_KEYS));
         let gateway = GatewayKeys::load(&keys)?;

@@ -95,8 +95,8 @@ pub struct ServerConfig {
     pub tls: Option<TlsFiles>,
     /// The tokens of each role. Default: one token per role, written to files in `data` at the first start.
     pub tokens: TokenConfig,
-    /// The file of the key that issues report ids; created if missing. Several aggregators of one task share it.
-    /// Default `issuing.key` in `data`.
+    /// The file of the key that issues report ids; created if missing, unless reports with issued ids are there.
+    /// Several aggregators of one task share it. Default `issuing.key` in `data`.
     pub issuing_key_file: Option<PathBuf>,
     /// The file of the gateway's keys, one a line (`/.well-known/ohttp-gateway`): the first is advertised, and all open
     /// what relays send. Created with one key if missing. Default `gateway.keys` in `data`.

@@ -44,6 +44,32 @@ fn reports_with_issued_ids_count_and_others_do_not() {
 }
 
 #[test]
+fn a_server_without_its_issuing_key_starts_only_where_no_report_needs_it() {
+    let (data, server) = serving(config, &[]);
+    let key = data.path().join("issuing.key");
+    server.put(&task(), &issued_only());
+    server.shut_down();
+    fs::remove_file(&key).unwrap();
+    let server = Running::start(config(data.path()), &[]);
+    let found = ids(&server.seeds(&task(), 2));
+    assert_eq!(server.counts(&task(), &bytes_of(&[with_id(&task(), found[0])])), (1, 0));
+    server.shut_down();
+    fs::remove_file(&key).unwrap();
+    let error = refusal(config(data.path()), &[]).to_string();
+    assert!(error.contains("issuing.key: it is missing") && !key.exists(), "{error}");
+    // The operator begins anew, as the refusal says.
+    fs::write(&key, format!("{}\n", "5a".repeat(32))).unwrap();
+    let server = Running::start(config(data.path()), &[]);
+    let late = bytes_of(&[with_id(&task(), found[1])]);
+    server.send(&task(), &late).refused(422, "reports-rejected", &["not issued"]);
+    server.put(&task(), &TaskSettings::default());
+    server.shut_down();
+    // Its reports make their own ids from here on.
+    fs::remove_file(&key).unwrap();
+    Running::start(config(data.path()), &[]).shut_down();
+}
+
+#[test]
 fn everybody_gets_a_few_ids_and_an_admin_many() {
     let (_data, server) = serving(config, &[other_task()]);
     server.put(&task(), &issued_only());
