@@ -23,15 +23,27 @@ use super::remedy;
 /// already holds are served too. Ctrl-C finishes the current requests, then stops.
 #[derive(Args)]
 pub(super) struct Serve {
+    #[command(flatten)]
+    settings: Settings,
+    /// A task to collect for; may be repeated
+    #[arg(short, long)]
+    task: Vec<PathBuf>,
+    /// Say what is wrong with the settings, and serve nothing
+    ///
+    /// The tasks, the certificate and the tokens are read, too
+    #[arg(long)]
+    check: bool,
+}
+
+/// The settings of an aggregator: those of a file, and the options that win over it.
+#[derive(Args)]
+pub(super) struct Settings {
     /// The folder that holds tasks and reports; created if missing
     #[arg(long, required_unless_present = "config")]
     data: Option<PathBuf>,
     /// A file of settings in TOML (docs/http-api.md); options given here win
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// A task to collect for; may be repeated
-    #[arg(short, long)]
-    task: Vec<PathBuf>,
     /// Address and port; port 0 takes any free one [default: 127.0.0.1:8080]
     ///
     /// As 0.0.0.0:8080 or localhost:8080
@@ -47,11 +59,6 @@ pub(super) struct Serve {
     /// choose among more directions
     #[arg(long, help_heading = "Tasks")]
     no_issued_ids: bool,
-    /// Say what is wrong with the settings, and serve nothing
-    ///
-    /// The tasks, the certificate and the tokens are read, too
-    #[arg(long)]
-    check: bool,
     /// The form of the log on standard error
     #[arg(long, value_name = "pretty|json", value_parser = log_format, help_heading = "Log")]
     log_format: Option<LogFormat>,
@@ -62,7 +69,7 @@ pub(super) struct Serve {
 
 impl Serve {
     pub(super) fn run(self) -> Result<()> {
-        let config = self.config()?;
+        let config = self.settings.config()?;
         if self.check {
             let tasks = self.tasks()?;
             Server::check(&config).map_err(failed)?;
@@ -127,9 +134,11 @@ impl Serve {
             server.serve(stopped()).await.map_err(CliError::failed)
         })
     }
+}
 
+impl Settings {
     /// The settings of the file, if any, overridden by those of the command line.
-    fn config(&self) -> Result<ServerConfig> {
+    pub(super) fn config(&self) -> Result<ServerConfig> {
         let mut config = match &self.config {
             Some(path) => {
                 let text = files::text(path)?;
