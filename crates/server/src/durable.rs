@@ -1,4 +1,4 @@
-//! Files that are on the disk, whole, when a function returns.
+//! The disk: files that are on it, whole, when a function returns, and the room that it has left.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -29,4 +29,16 @@ pub(super) fn new_private(path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)
+}
+
+/// The bytes that this user may still write to the disk of a folder.
+#[cfg(unix)]
+pub(super) fn free_bytes(folder: &Path) -> Option<i64> {
+    let disk = rustix::fs::statvfs(folder).ok()?;
+    i64::try_from(disk.f_bavail.checked_mul(disk.f_frsize)?).ok()
+}
+
+#[cfg(not(unix))]
+pub(super) fn free_bytes(_: &Path) -> Option<i64> {
+    None
 }

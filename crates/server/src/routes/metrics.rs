@@ -1,6 +1,5 @@
 //! The server's metrics in the text format of OpenMetrics, or in the one before it.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -13,6 +12,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 
 use crate::app::App;
+use crate::durable::free_bytes;
 use crate::metrics::{Labels, PREFIX};
 use crate::problem::Problem;
 use crate::tokens::Role;
@@ -75,18 +75,6 @@ fn plain_text(open_metrics: &str) -> String {
         }
     }
     text
-}
-
-/// The bytes that this user may still write to the disk of a folder.
-#[cfg(unix)]
-fn free_bytes(folder: &Path) -> Option<i64> {
-    let disk = rustix::fs::statvfs(folder).ok()?;
-    i64::try_from(disk.f_bavail.checked_mul(disk.f_frsize)?).ok()
-}
-
-#[cfg(not(unix))]
-fn free_bytes(_: &Path) -> Option<i64> {
-    None
 }
 
 /// Metrics of recoveries are only for clients that may ask for the components themselves.
