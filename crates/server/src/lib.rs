@@ -17,6 +17,7 @@ mod agent;
 mod app;
 mod audit;
 mod config;
+mod doctor;
 mod durable;
 mod error;
 mod events;
@@ -54,7 +55,6 @@ use self::issuing::Issuer;
 use self::net::Tls;
 use self::oblivious::GatewayKeys;
 use self::routes::Routes;
-use self::secrets::{GATEWAY_KEYS, ISSUING_KEY};
 use self::store::{FolderOptions, FolderStore, ReportStore, StoreMetrics, TaskReports};
 use self::tokens::Tokens;
 use ldp_pca::task::{Task, TaskDigest};
@@ -65,6 +65,7 @@ pub use config::{
     AddressRange, AddressRangeError, FixedLimits, LogConfig, LogFormat, RateLimit, Secret, ServerConfig, TlsFiles,
     TokenConfig, socket_address,
 };
+pub use doctor::{Check, CheckState, examine};
 pub use error::ServerError;
 pub use net::{keep_files_private, raise_file_limit};
 pub use oblivious::{SealError, SealingKey, is_for_a_gateway, sealed_length};
@@ -123,12 +124,11 @@ impl Server {
         let tls = Self::checked(&config)?;
         let metrics = StoreMetrics::default();
         let store = open_store(&config, tasks, metrics.clone()).await?;
-        let key = config.issuing_key_file.clone().unwrap_or_else(|| config.data.join(ISSUING_KEY));
         let is_issued = |task: &&Arc<dyn TaskReports>| {
             task.counts().records > 0 && task.settings().issued_ids.unwrap_or(config.issued_ids)
         };
         if let Some(task) = store.tasks().iter().find(is_issued) {
-            Issuer::must_exist(&key, task.task().digest())?;
+            Issuer::must_exist(&config.issuing_key(), task.task().digest())?;
         }
         // The folder is ours now: missing parts can be created.
         let (tokens, made_tokens) = Tokens::load(&config.tokens, &config.data)?;
@@ -138,9 +138,8 @@ impl Server {
             let who = Some(&*names);
             audit.note(&AuditLine { action: "tokens-read", outcome: "done", role, who, ..AuditLine::default() });
         }
-        let issuer = Issuer::load(&key)?;
-        let keys = config.gateway_keys_file.clone().unwrap_or_else(|| config.data.join(GATEWAY_KEYS));
-        let gateway = GatewayKeys::load(&keys)?;
+        let issuer = Issuer::load(&config.issuing_key())?;
+        let gateway = GatewayKeys::load(&config.gateway_keys())?;
         let listener = listen(config.listen, ports)?;
         let address = listener.local_addr()?;
         let app = Arc::new(App::new(store, metrics, tokens, (issuer, gateway), audit, &Arc::new(config)));

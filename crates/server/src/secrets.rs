@@ -17,15 +17,11 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::config::TokenConfig;
+use super::config::{GATEWAY_KEYS, ISSUING_KEY, TokenConfig};
 use super::durable::{new_private, sync_folder};
 use super::error::ServerError;
 
-/// The file of the issuing key in a server's folder.
-pub(super) const ISSUING_KEY: &str = "issuing.key";
 
-/// The file of the gateway's keys in a server's folder.
-pub(super) const GATEWAY_KEYS: &str = "gateway.keys";
 
 /// The start and the end of a secret that a server made. A flipped bit spares one of them, and a cut the start.
 const MARKS: [&str; 2] = ["ldp-pca.", ".crc32"];

@@ -13,6 +13,12 @@ use serde::{Deserialize, Deserializer, de::Error};
 pub(super) use self::address::bits;
 pub use self::address::{AddressRange, AddressRangeError, socket_address};
 
+/// The file of the issuing key in a server's folder.
+pub(crate) const ISSUING_KEY: &str = "issuing.key";
+
+/// The file of the gateway's keys in a server's folder.
+pub(crate) const GATEWAY_KEYS: &str = "gateway.keys";
+
 /// The settings of a server. Start from [`ServerConfig::new`] and change fields, or read them from a file: the names
 /// are the same, durations are in seconds, and an unknown name is an error.
 ///
@@ -294,6 +300,16 @@ impl ServerConfig {
     pub fn admin_token_file(&self) -> Option<PathBuf> {
         let made = || self.tokens.admin.is_empty().then(|| TokenConfig::made_file(&self.data, "admin"));
         self.tokens.admin_file.clone().or_else(made)
+    }
+
+    /// The file of the key that issues report ids.
+    pub(crate) fn issuing_key(&self) -> PathBuf {
+        self.issuing_key_file.clone().unwrap_or_else(|| self.data.join(ISSUING_KEY))
+    }
+
+    /// The file of the gateway's keys.
+    pub(crate) fn gateway_keys(&self) -> PathBuf {
+        self.gateway_keys_file.clone().unwrap_or_else(|| self.data.join(GATEWAY_KEYS))
     }
 
     /// The first setting that makes no sense, with the remedy.

@@ -41,6 +41,8 @@ use crate::net::{Answers, Client, RequestBody, TwoLengths};
 use crate::oblivious::GATEWAY;
 use crate::problem::{Problem, Reason};
 
+pub(super) use self::openapi::OPENAPI;
+
 /// The path of reports.
 const REPORTS: &str = "/tasks/{id}/reports";
 

@@ -4,7 +4,7 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 
 /// The document, written by hand beside docs/http-api.md. Tests compare it with the code.
-const OPENAPI: &str = include_str!("openapi.json");
+pub(in super::super) const OPENAPI: &str = include_str!("openapi.json");
 
 pub(super) async fn show() -> Response {
     ([(header::CONTENT_TYPE, "application/json")], OPENAPI).into_response()
