@@ -41,6 +41,7 @@ pub(super) const EXAMPLES: &Examples = &[
     ("relay", ["--data relayed --gateway http://aggregator.example --batch 10000",
         "--data relayed --gateway localhost:8080 --batch 10000 --listen localhost:8090"]),
     ("ready", ["", "--url localhost:8081"]),
+    ("doctor", ["--config aggregator.toml", "--data collected --url http://reports.example --json"]),
     ("store", ["verify collected", "export collected -o stored.ldpr"]),
     ("store verify", ["collected", "copy --json"]),
     ("store repair", ["copy", "copy --json"]),

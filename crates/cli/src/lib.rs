@@ -24,6 +24,7 @@ mod audit;
 pub mod choice;
 mod columnar;
 mod demo;
+mod doctor;
 mod encode;
 pub mod error;
 pub mod files;
@@ -118,6 +119,7 @@ enum Command {
     Serve(serve::Serve),
     Relay(relay::Relay),
     Ready(ready::Ready),
+    Doctor(doctor::Doctor),
     #[command(subcommand)]
     Store(store::StoreCommand),
     /// Run a whole collection on this machine
@@ -132,7 +134,7 @@ impl Command {
         run!(
             self,
             Schema Task Randomize Encode Aggregate Submit Recover Norms Plan Simulate Audit Solve Inspect Account Serve
-            Relay Ready Store Demo Completions Man
+            Relay Ready Doctor Store Demo Completions Man
         )
     }
 }
