@@ -1,4 +1,4 @@
-# The aggregator, alone in its image: one static program, no shell, no root. docs/operations.md says how to run it.
+# The aggregator, alone in its image: one static program, no shell, no root. docs/operate/run.md says how to run it.
 FROM rust:1-slim-bookworm AS build
 RUN apt-get update && apt-get install --yes --no-install-recommends musl-tools
 RUN rustup target add "$(uname -m)-unknown-linux-musl"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Attacks an aggregator through its network and its storage: hostile connections, kills, power cuts, failing and full
-# disks, flipped bits, and, where PostgreSQL is installed, a database that loses data. Takes a quarter of an hour on two
-# cores when everything is compiled.
+# Attacks an aggregator through its network and its storage: hostile connections, kills of it and of the commands on its
+# folder, failing and full disks, flipped bits, and, where PostgreSQL is installed, a database that loses data. Takes a
+# quarter of an hour on two cores when everything is compiled.
 #
 # usage: scripts/siege.sh [--short]     (a minute of the hostile connections, on the build of the tests)
 set -euo pipefail

@@ -16,16 +16,16 @@ macro_rules! documents {
 [double-cap]: crate::_documentation::double_cap
 [double-cap module]: crate::mechanism::double_cap
 [every record]: crate::_documentation::records#every-record-gives-a-report
-[erasing a report]: https://docs.rs/crate/ldp-pca/latest/source/docs/operations.md
+[erasing a report]: https://docs.rs/crate/ldp-pca/latest/source/docs/operate/erase-and-close.md
 [http-api]: https://docs.rs/crate/ldp-pca/latest/source/docs/http-api.md
 [inference]: crate::_documentation::inference
 [law about a mean]: https://docs.rs/crate/ldp-pca/latest/source/src/law/centred.rs
 [not protected]: crate::_documentation::double_cap#what-it-does-not-protect-against
 [penalty]: crate::_documentation::penalty
 [recover]: crate::_documentation::recover
-[relay]: https://docs.rs/crate/ldp-pca/latest/source/docs/operations.md
-[relay keys]: https://docs.rs/crate/ldp-pca/latest/source/docs/operations.md
-[shuffling]: https://docs.rs/crate/ldp-pca/latest/source/docs/operations.md
+[relay]: https://docs.rs/crate/ldp-pca/latest/source/docs/operate/run.md
+[relay keys]: https://docs.rs/crate/ldp-pca/latest/source/docs/operate/run.md
+[shuffling]: https://docs.rs/crate/ldp-pca/latest/source/docs/operate/run.md
 [text files]: crate::_documentation::records#separators-of-text-files
 [threat model]: crate::_documentation::threat_model
 [timing]: crate::_documentation::threat_model#timing

@@ -2,8 +2,8 @@
 
     LDP_PCA_BIN=target/release/ldp-pca python python/benches/spark.py [--reports 8000000] [--dense 20000] [--json]
 
-Reports are synthetic (random ids and payloads with their checksums), in eight Parquet files as the aggregator seals
-them. Spark is ``local-cluster[2,1,2048]``: two executor processes of one core. The first run warms it up and is
+Reports are synthetic (random ids and payloads with their checksums), in eight Parquet files with row groups of
+131,072. Spark is ``local-cluster[2,1,2048]``: two executor processes of one core. The first run warms it up and is
 reported of apart; of the others the best and the median are, and the least processor time of all of Spark's processes,
 which is what a busy machine leaves as it is. What is embedded is ``ldp-pca aggregate`` on the plain sequence of the
 same reports (with its check of ids) and ``Aggregate.update`` on the same Parquet files in one process (without), both

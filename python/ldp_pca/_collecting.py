@@ -34,9 +34,9 @@ def aggregate(
     Parameters
     ----------
     reports : path, reports, Aggregate, or iterable of these
-        Files of reports, Parquet files with a column ``report`` (what the aggregator seals and ``ldp-pca store export``
-        writes; they need pyarrow) and states (``LDPA``); reports as of `Aggregate.update`; a pyarrow Dataset or
-        RecordBatchReader, which is read batch by batch. A sequence of ``bytes`` has one report each.
+        Files of reports, Parquet files with a column ``report`` (what ``ldp-pca store export`` writes; they need
+        pyarrow) and states (``LDPA``); reports as of `Aggregate.update`; a pyarrow Dataset or RecordBatchReader, which
+        is read batch by batch. A sequence of ``bytes`` has one report each.
     task : Task
         The task whose reports they are.
     threads : int, optional
@@ -186,6 +186,5 @@ def _parquet(path: Path, task: Task) -> Iterator[Any]:
             size = min(max(_CHUNK // task.report_bytes, 1), _BATCH)
             yield from file.iter_batches(batch_size=size, columns=["report"])
     except (pa.ArrowException, OSError) as error:
-        # A file that an aggregator is still writing has no footer yet.
-        problem = f"the Parquet file cannot be read: it was cut, altered, or is not sealed yet ({error})"
+        problem = f"the Parquet file cannot be read: it was cut or altered ({error})"
         raise AggregateError(problem) from error

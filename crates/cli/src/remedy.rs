@@ -46,7 +46,8 @@ pub(super) fn of(error: &Error) -> &'static str {
 /// The words after an error of the aggregator's folder; none where it says all.
 pub(super) fn of_store(error: &StoreError) -> &'static str {
     match error {
-        StoreError::Manifest { .. } | StoreError::Segment { .. } => " (`ldp-pca store repair`)",
+        StoreError::Database { .. } => " (`ldp-pca store repair`)",
+        StoreError::Lossy { .. } => " (`--allow-loss`)",
         _ => "",
     }
 }

@@ -118,11 +118,8 @@ impl Serve {
             for task in server.tasks() {
                 let (records, ceiling) = (plural(task.records, "report"), grouped(task.ceiling));
                 say(false, format!("task {}: {records} so far, {ceiling} at most", task.digest));
-                if task.cut_bytes > 0 {
-                    say(true, format!("  cut {} bytes of a report that was never acknowledged", task.cut_bytes));
-                }
                 if task.damaged_reports > 0 {
-                    let lost = "damaged reports are not counted: the disk lost them";
+                    let lost = "acknowledged reports are lost (`ldp-pca store acknowledge`)";
                     say(true, format!("  warning: {} {lost}", task.damaged_reports));
                 }
             }

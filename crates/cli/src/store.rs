@@ -2,29 +2,38 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use ldp_pca::task::TaskDigest;
-use ldp_pca_server::maintenance::{self, Exported, Layout, MergedTask, Repaired, Verified};
+use ldp_pca_server::maintenance::{self, Acknowledged, BackedUp, Exported, MergedTask, Repaired, Verified};
 use ldp_pca_server::{AuditLine, AuditLog};
 use serde::Serialize;
 
+use super::columnar::ReportTable;
 use super::error::{CliError, InFile as _, Result};
 use super::files::is_standard;
 use super::output::{Format, grouped, plural, reading};
 use super::remedy;
 use super::writing::{Kind, Output, Target};
 
-/// Maintain the folder of an aggregator (`serve --data`) while no server has it open
+/// Maintain the folder of an aggregator (`serve --data`)
+///
+/// Reading needs no pause of the server: verify, export and backup see the folder as it is at one moment. For the
+/// others, stop it
 #[derive(Subcommand)]
 pub(super) enum StoreCommand {
     /// Read every byte of a folder and report what is wrong; change nothing
     Verify(Verify),
-    /// Rebuild the manifest from the segments, and set aside what cannot be read
+    /// Make damaged databases anew from what can be read, and set them aside
     Repair(Repair),
+    /// Say that you know what was lost, so that nobody is warned of it any more
+    Acknowledge(Acknowledge),
     /// Write all reports of a task into one file
     Export(Export),
+    /// Copy a folder, with its keys and tokens
+    Backup(Backup),
     /// Add the tasks and reports of folders to another, each report once
     Merge(Merge),
     /// Bring back a deleted task whose reports are not erased yet
@@ -33,7 +42,7 @@ pub(super) enum StoreCommand {
 
 impl StoreCommand {
     pub(super) fn run(self) -> Result<()> {
-        run!(self, Verify Repair Export Merge Restore)
+        run!(self, Verify Repair Acknowledge Export Backup Merge Restore)
     }
 }
 
@@ -64,14 +73,13 @@ fn verified_text(verified: &Verified) -> String {
     let mut text = String::new();
     for task in &verified.tasks {
         text += &format!(
-            "task {}: {} in {}, {} bytes{}\n",
+            "task {}{}: {}, {} bytes{}\n",
             task.task,
+            if task.deleted.is_some() { " (deleted)" } else { "" },
             plural(task.reports, "report"),
-            plural(task.segments, "segment"),
             grouped(task.bytes),
             if task.erased > 0 { format!("; {} erased on request", grouped(task.erased)) } else { String::new() }
         );
-        task.notes.iter().for_each(|note| text += &format!("  {note}\n"));
         task.problems.iter().for_each(|problem| text += &format!("  wrong: {problem}\n"));
     }
     verified.problems.iter().for_each(|problem| text += &format!("wrong: {problem}\n"));
@@ -110,6 +118,63 @@ fn repaired_text(repaired: &Repaired) -> String {
 }
 
 #[derive(Args)]
+pub(super) struct Acknowledge {
+    /// The folder
+    folder: PathBuf,
+    /// The task's digest, or the first part of it
+    ///
+    /// All tasks if it is not given
+    #[arg(short, long)]
+    task: Option<String>,
+    #[command(flatten)]
+    audit: Audit,
+    #[command(flatten)]
+    format: Format,
+}
+
+impl Acknowledge {
+    fn run(self) -> Result<()> {
+        check(&[&self.folder])?;
+        let task = self.task.map(|task| choose_task(&self.folder, &task)).transpose()?;
+        let done = maintenance::acknowledge(&self.folder, task).map_err(CliError::failed)?;
+        done.iter().try_for_each(|task| self.audit.note("store-acknowledge", &task.task, task.lost))?;
+        self.format.print_laid_out(&BTreeMap::from([("tasks", &done)]), |_| {
+            let line = |Acknowledged { task, lost, damage }: &Acknowledged| {
+                format!("task {task}: {} lost ({})\n", plural(*lost, "report"), damage.join("; "))
+            };
+            if done.is_empty() { "nothing was lost\n".to_owned() } else { done.iter().map(line).collect() }
+        })
+    }
+}
+
+#[derive(Args)]
+pub(super) struct Backup {
+    /// The folder
+    folder: PathBuf,
+    /// The folder to make; it may not be there
+    #[arg(long, value_name = "DIR")]
+    to: PathBuf,
+    #[command(flatten)]
+    format: Format,
+}
+
+impl Backup {
+    fn run(self) -> Result<()> {
+        check(&[&self.folder])?;
+        if self.to.exists() {
+            return Err(CliError::file(&self.to, "it is there: name a folder that is not"));
+        }
+        let done = with_bar("copying", |progress| maintenance::backup(&self.folder, &self.to, progress))?;
+        self.format.print_laid_out(&done, |BackedUp { tasks, reports, files, damage }| {
+            let [tasks, reports, files] = [(*tasks, "task"), (*reports, "report"), (*files, "small file")]
+                .map(|(count, what)| plural(count, what));
+            let lost: String = damage.iter().map(|damage| format!("lost: {damage}\n")).collect();
+            format!("{tasks} with {reports}, and {files}\n{lost}")
+        })
+    }
+}
+
+#[derive(Args)]
 pub(super) struct Export {
     /// The folder
     folder: PathBuf,
@@ -123,6 +188,9 @@ pub(super) struct Export {
     /// Otherwise the plain sequence; `aggregate` reads both
     #[arg(short, long, value_parser = Target::parser(Kind::Reports))]
     output: Target,
+    /// Go on without reports that are lost or damaged
+    #[arg(long)]
+    allow_loss: bool,
     #[command(flatten)]
     audit: Audit,
     #[command(flatten)]
@@ -140,30 +208,49 @@ struct ExportResult {
 impl Export {
     fn run(self) -> Result<()> {
         check(&[&self.folder])?;
-        let tasks = maintenance::tasks(&self.folder).map_err(CliError::failed)?;
-        let task = choose(&tasks, self.task.as_deref().unwrap_or_default(), "tasks", "--task")?;
-        let is_table = self.output.extension().is_some_and(|extension| extension == "parquet");
-        let layout = if is_table { Layout::Parquet } else { Layout::Plain };
+        let digest = choose_task(&self.folder, self.task.as_deref().unwrap_or_default())?;
         let mut output = Output::create(&self.output)?;
-        let exported =
-            with_bar("exporting", |progress| maintenance::export(&self.folder, task, layout, &mut output, progress));
-        let exported = exported.map_err(|error| output.closed().unwrap_or(error))?;
+        let exported = match self.write(digest, &mut output) {
+            Ok(exported) => exported,
+            Err(error) => return Err(output.closed().unwrap_or(error)),
+        };
         output.finish()?;
-        self.audit.note("store-export", &task.to_string(), exported.reports)?;
-        if is_standard(&self.output) {
-            return if exported.lost == 0 { Ok(()) } else { Err(CliError::Failed(left_out(exported.lost))) };
+        self.audit.note("store-export", &digest.to_string(), exported.reports)?;
+        let lost = exported.lost;
+        if !is_standard(&self.output) {
+            let result = ExportResult { task: digest.to_string(), exported, output: self.output };
+            self.format.print_laid_out(&result, |ExportResult { exported, output, .. }| {
+                format!("{} written to {output}\n", plural(exported.reports, "report"))
+            })?;
         }
-        let result = ExportResult { task: task.to_string(), exported, output: self.output };
-        self.format.print_laid_out(&result, |ExportResult { exported, output, .. }| {
-            let lost = if exported.lost > 0 { left_out(exported.lost) } else { String::new() };
-            format!("{} written to {output}\n{lost}", plural(exported.reports, "report"))
-        })
+        if lost == 0 { Ok(()) } else { Err(CliError::Failed(left_out(lost))) }
+    }
+
+    fn write(&self, digest: TaskDigest, output: &mut Output) -> Result<Exported> {
+        let is_table = self.output.extension().is_some_and(|extension| extension == "parquet");
+        let export = |write: &mut dyn FnMut(&[u8]) -> io::Result<()>| {
+            let (folder, allowed) = (&self.folder, self.allow_loss);
+            with_bar("exporting", |progress| maintenance::export(folder, digest, allowed, write, progress))
+        };
+        if !is_table {
+            return export(&mut |reports| output.write_all(reports));
+        }
+        let task = maintenance::task(&self.folder, digest).map_err(CliError::failed)?;
+        let mut table = ReportTable::new(output, &task).in_file(&self.output)?;
+        let exported = export(&mut |reports| table.write(reports))?;
+        table.finish().in_file(&self.output)?;
+        Ok(exported)
     }
 }
 
 fn left_out(lost: u64) -> String {
-    let verb = if lost == 1 { "was" } else { "were" };
-    format!("about {} {verb} left out", plural(lost, "damaged report"))
+    let verb = if lost == 1 { "is" } else { "are" };
+    format!("{} {verb} lost or damaged, and left out", plural(lost, "report"))
+}
+
+/// The task of a folder whose digest begins so.
+fn choose_task(folder: &Path, beginning: &str) -> Result<TaskDigest> {
+    choose(&maintenance::tasks(folder).map_err(CliError::failed)?, beginning, "tasks", "--task")
 }
 
 /// The one of these whose digest begins so.
@@ -213,6 +300,7 @@ impl Restore {
             if restored.without_retention {
                 text += "  it no longer has a retention: give it a new one\n";
             }
+            restored.damage.iter().for_each(|damage| text += &format!("  lost: {damage}\n"));
             text
         })
     }
@@ -226,6 +314,9 @@ pub(super) struct Merge {
     /// The folder to add to; created if missing
     #[arg(long, value_name = "DIR")]
     into: PathBuf,
+    /// Go on without reports that are lost or damaged
+    #[arg(long)]
+    allow_loss: bool,
     #[command(flatten)]
     audit: Audit,
     #[command(flatten)]
@@ -261,7 +352,8 @@ impl Merge {
     fn run(self) -> Result<()> {
         self.check()?;
         check(&self.folders.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
-        let tasks = with_bar("merging", |progress| maintenance::merge(&self.folders, &self.into, progress))?;
+        let tasks =
+            with_bar("merging", |progress| maintenance::merge(&self.folders, &self.into, self.allow_loss, progress))?;
         tasks.iter().try_for_each(|task| self.audit.note("store-merge", &task.task, task.added))?;
         self.format.print_laid_out(&BTreeMap::from([("tasks", &tasks)]), |_| {
             let line = |task: &MergedTask| {
@@ -270,7 +362,11 @@ impl Merge {
                 format!("task {}: {added} added, {duplicates} were there; {all} in all\n", task.task)
             };
             tasks.iter().map(line).collect()
-        })
+        })?;
+        match tasks.iter().map(|task| task.lost).sum() {
+            0 => Ok(()),
+            lost => Err(CliError::Failed(left_out(lost))),
+        }
     }
 }
 

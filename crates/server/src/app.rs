@@ -170,7 +170,7 @@ impl App {
     /// The answer of `GET /tasks/{id}/status`. Duplicates are those since the server was started.
     pub(super) fn status(&self, reports: &dyn TaskReports, counts: Counts) -> Value {
         let settings = reports.settings();
-        json!({
+        let mut status = json!({
             "task": reports.task().digest().to_string(),
             "records": counts.records,
             "duplicates": counts.duplicates,
@@ -182,7 +182,12 @@ impl App {
             "issued_ids": self.issued_ids(&settings),
             "range_check": settings.checks_range(),
             "settings": *settings,
-        })
+        });
+        let lost = reports.damage().lost;
+        if lost > 0 {
+            status["lost_reports"] = lost.into();
+        }
+        status
     }
 }
 

@@ -22,13 +22,60 @@ pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }
 
-/// A new file that only its owner may read; never an existing one.
+/// A new file that only its owner may read; never an existing one. Where root makes it, that is the owner of its
+/// folder: a server that does not run as root can then read it.
 pub(super) fn new_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    let file = options.open(path)?;
+    own(&file, path)?;
+    Ok(file)
+}
+
+/// Makes a folder, and those above it, for their owner alone, unless they are there. Where root makes one, that is the
+/// owner of the folder that it is in.
+pub(super) fn make_folder(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    make_folder(folder_of(path))?;
+    match new_folder(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made.and_then(|()| own(&File::open(path)?, path)),
+    }
+}
+
+/// Makes a folder for this user alone, which is not there.
+pub(super) fn new_folder(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// The folder that a file or a folder is in.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|above| *above != Path::new("")).unwrap_or(Path::new("."))
+}
+
+/// Gives what root made to the owner of the folder that it is in.
+fn own(made: &File, path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    if rustix::process::geteuid().is_root() {
+        use std::os::unix::fs::{MetadataExt, fchown};
+
+        let owner = fs::metadata(folder_of(path))?;
+        match fchown(made, Some(owner.uid()), Some(owner.gid())) {
+            // Root may not where a network's disk says so.
+            Err(error) if error.kind() != io::ErrorKind::PermissionDenied => return Err(error),
+            _ => {}
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = (made, path);
+    Ok(())
 }
 
 /// The bytes that this user may still write to the disk of a folder.

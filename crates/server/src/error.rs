@@ -60,6 +60,9 @@ pub enum ServerError {
     /// The certificate.
     #[error("{0}")]
     Tls(String),
+    /// A disk that failed, so that it is unknown what it has of the last reports. They were not acknowledged.
+    #[error("the server stopped: {0}; start it again: it reads what the disk has, and what was acknowledged is kept")]
+    Doubt(String),
     /// The system, while serving.
     #[error("the server stopped: {0}; start it again, what was acknowledged is kept")]
     Io(#[from] io::Error),

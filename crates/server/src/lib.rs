@@ -41,13 +41,14 @@ mod secrets;
 mod store;
 mod tokens;
 
-use std::future::Future;
+use std::future::{Future, pending};
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::net::{TcpListener, TcpSocket};
+use tokio::sync::watch;
 use tokio::task::{JoinSet, spawn_blocking};
 
 use self::app::App;
@@ -84,6 +85,8 @@ pub struct Server {
     app: Arc<App>,
     made_tokens: Vec<PathBuf>,
     tls: Option<Tls>,
+    /// Why the store is not to be trusted any more, once that is so.
+    failed: watch::Receiver<Option<String>>,
 }
 
 /// A task of a server, with the findings of opening its files.
@@ -95,9 +98,7 @@ pub struct TaskSummary {
     pub records: u64,
     /// The most reports that are accepted.
     pub ceiling: u64,
-    /// Bytes cut off the end of its file because they were not a whole report, after everything acknowledged.
-    pub cut_bytes: u64,
-    /// Acknowledged reports that are damaged or gone: the disk lost them. The log has their places.
+    /// Acknowledged reports that are damaged or gone, until somebody acknowledges it. The log has their places.
     pub damaged_reports: u64,
 }
 
@@ -123,7 +124,8 @@ impl Server {
     async fn bind_one_of(ports: u16, config: ServerConfig, tasks: Vec<Task>) -> Result<Self, ServerError> {
         let tls = Self::checked(&config)?;
         let metrics = StoreMetrics::default();
-        let store = open_store(&config, tasks, metrics.clone()).await?;
+        let (failed, failure) = watch::channel(None);
+        let store = open_store(&config, tasks, metrics.clone(), failed).await?;
         let is_issued = |task: &&Arc<dyn TaskReports>| {
             task.counts().records > 0 && task.settings().issued_ids.unwrap_or(config.issued_ids)
         };
@@ -143,7 +145,7 @@ impl Server {
         let listener = listen(config.listen, ports)?;
         let address = listener.local_addr()?;
         let app = Arc::new(App::new(store, metrics, tokens, (issuer, gateway), audit, &Arc::new(config)));
-        Ok(Self { listener, address, app, made_tokens, tls })
+        Ok(Self { listener, address, app, made_tokens, tls, failed: failure })
     }
 
     /// Checks the settings: limits, the page's folder, the certificate and its key, and the named files of tokens and
@@ -189,8 +191,7 @@ impl Server {
             digest: store.task().digest(),
             records: store.counts().records,
             ceiling: self.app.ceiling(&**store, &store.settings()),
-            cut_bytes: store.damage().cut_bytes,
-            damaged_reports: store.damage().passed_over,
+            damaged_reports: store.damage().lost,
         };
         self.app.store.tasks().iter().map(summary).collect()
     }
@@ -202,29 +203,39 @@ impl Server {
         let _ = self.app.relay.set(relay);
     }
 
-    /// Serves until `shutdown` is ready. Then it accepts no more connections, closes idle ones, ends event streams,
-    /// finishes open requests for up to `drain_timeout`, cuts off the rest, and releases the folder. A service manager
-    /// that set `NOTIFY_SOCKET` (sd_notify(3)) is told when it is ready and when it stops.
+    /// Serves until `shutdown` is ready, or a disk is not to be trusted any more. Then it accepts no more connections,
+    /// closes idle ones, ends event streams, finishes open requests for up to `drain_timeout`, cuts off the rest, and
+    /// releases the folder. A service manager that set `NOTIFY_SOCKET` (sd_notify(3)) is told when it is ready and when
+    /// it stops.
     ///
     /// # Errors
-    /// [`ServerError::Io`] when the store's last writes cannot be waited for.
+    /// [`ServerError::Doubt`] when it is unknown what the disk has: a start reads it. [`ServerError::Io`] when the
+    /// store's last writes cannot be waited for.
     pub async fn serve(self, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), ServerError> {
-        let Self { listener, app, tls, .. } = self;
+        let Self { listener, app, tls, failed, .. } = self;
         let routes = Arc::new(Routes::new(Arc::clone(&app), app.config.www.as_deref()));
         // Before anybody can change what an earlier process began.
         refining::resume(&app).await;
         let mut keeping = JoinSet::new();
         keeping.spawn(retention::sweep_forever(Arc::clone(&app)));
         keeping.spawn(refining::refine_forever(Arc::clone(&app)));
+        let mut failure = failed.clone();
         let stopped = async {
-            shutdown.await;
+            // Where the store is a database, nobody tells of a failure.
+            let failure = async {
+                if failure.wait_for(Option::is_some).await.is_err() {
+                    pending::<()>().await;
+                }
+            };
+            tokio::select! { () = shutdown => {}, () = failure => {} }
             // Streams end only on this signal, and connections are closed only after their last request.
             app.events.stop();
         };
         net::serve(listener, &app.config, tls, |peer| routes.answering(peer), stopped).await;
         drop(keeping);
         spawn_blocking(move || app.store.close()).await.map_err(io::Error::from)?;
-        Ok(())
+        let doubt = failed.borrow().clone();
+        doubt.map_or(Ok(()), |doubt| Err(ServerError::Doubt(doubt)))
     }
 }
 
@@ -233,6 +244,7 @@ async fn open_store(
     config: &ServerConfig,
     tasks: Vec<Task>,
     metrics: StoreMetrics,
+    failed: watch::Sender<Option<String>>,
 ) -> Result<Arc<dyn ReportStore>, ServerError> {
     if let Some(address) = &config.store {
         #[cfg(feature = "postgres")]
@@ -240,7 +252,7 @@ async fn open_store(
             use self::store::{At, PostgresOptions, PostgresStore};
 
             // For tokens and keys.
-            std::fs::create_dir_all(&config.data).at("make", &config.data)?;
+            durable::make_folder(&config.data).at("make", &config.data)?;
             let options = PostgresOptions { metrics, ..PostgresOptions::default() };
             let store = PostgresStore::open(address.text(), &tasks, options).await.map_err(StoreError::from)?;
             return Ok(Arc::new(store));
@@ -251,7 +263,8 @@ async fn open_store(
             return Err(StoreError::NoDatabases.into());
         }
     }
-    let (root, options) = (config.data.clone(), FolderOptions { metrics, ..FolderOptions::default() });
+    let (root, options) =
+        (config.data.clone(), FolderOptions { metrics, failed: failed.into(), ..FolderOptions::default() });
     let store = spawn_blocking(move || FolderStore::open(&root, &tasks, options)).await.map_err(io::Error::from)??;
     Ok(Arc::new(store))
 }
@@ -284,4 +297,22 @@ pub(crate) fn listen_at(address: SocketAddr) -> io::Result<TcpListener> {
     socket.set_send_buffer_size(UNREAD_BYTES)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_server_whose_store_is_in_doubt_stops_and_says_why() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = ServerConfig { listen: ([127, 0, 0, 1], 0).into(), ..ServerConfig::new(folder.path()) };
+        let mut server = Server::bind(config, Vec::new()).await.unwrap();
+        let (failed, failure) = watch::channel(None);
+        server.failed = failure;
+        let served = tokio::spawn(server.serve(pending()));
+        failed.send_replace(Some("a sync failed".to_owned()));
+        let error = served.await.unwrap().unwrap_err();
+        assert!(matches!(&error, ServerError::Doubt(doubt) if doubt == "a sync failed"), "{error}");
+    }
 }

@@ -18,10 +18,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::config::{GATEWAY_KEYS, ISSUING_KEY, TokenConfig};
-use super::durable::{new_private, sync_folder};
+use super::durable::{folder_of, new_private, sync_folder};
 use super::error::ServerError;
-
-
 
 /// The start and the end of a secret that a server made. A flipped bit spares one of them, and a cut the start.
 const MARKS: [&str; 2] = ["ldp-pca.", ".crc32"];
@@ -123,10 +121,9 @@ fn random_digits(bytes: usize) -> io::Result<String> {
 /// Creates a file with a new secret, which is there whole or not at all, and which others can never read. `false` when
 /// there is one already.
 fn make_private(path: &Path) -> io::Result<bool> {
-    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    let folder = folder_of(path);
     let temporary = path.with_extension(format!("{}.tmp", random_digits(8)?));
     let written = new_private(&temporary).and_then(|mut file| {
-        own_as(folder, &temporary)?;
         writeln!(file, "{}", new_secret()?)?;
         file.sync_all()
     });
@@ -141,28 +138,6 @@ fn make_private(path: &Path) -> io::Result<bool> {
     let made = made?;
     sync_folder(folder)?;
     Ok(made)
-}
-
-/// Lets the owner of a new file alone read it. Where root made it, that is the owner of its folder: a server that does
-/// not run as root can then read it. No link is followed.
-pub(super) fn own_as(folder: &Path, path: &Path) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
-
-        use rustix::fs::{Mode, OFlags, open};
-
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = fs::File::from(open(path, flags, Mode::empty())?);
-        file.set_permissions(fs::Permissions::from_mode(0o600))?;
-        if rustix::process::geteuid().is_root() {
-            let owner = fs::metadata(folder)?;
-            fchown(&file, Some(owner.uid()), Some(owner.gid()))?;
-        }
-    }
-    #[cfg(not(unix))]
-    let _ = (folder, path);
-    Ok(())
 }
 
 fn warn_if_shared(path: &Path) {
@@ -223,7 +198,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_secret_is_its_folder_s_owner_s_alone() {
-        use std::os::unix::fs::{MetadataExt, chown, symlink};
+        use std::os::unix::fs::{MetadataExt, chown};
 
         let folder = tempfile::tempdir().unwrap();
         // Root can. Otherwise both are this user's.
@@ -233,8 +208,5 @@ mod tests {
         make_if_missing(&path).unwrap();
         let made = fs::metadata(&path).unwrap();
         assert_eq!((made.uid(), made.gid(), made.mode() & 0o777), (owner.uid(), owner.gid(), 0o600));
-        let link = folder.path().join("link");
-        symlink(&path, &link).unwrap();
-        assert!(own_as(folder.path(), &link).is_err());
     }
 }

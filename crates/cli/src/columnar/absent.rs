@@ -1,7 +1,9 @@
 //! Stands in for the readers where they are not built.
 
+use std::io::{self, Write};
 use std::path::Path;
 
+use ldp_pca::task::Task;
 use ldp_pca_records::FileFormat;
 
 use super::{ColumnarRows, Content};
@@ -23,4 +25,23 @@ pub(crate) fn for_each_report_batch(
     let problem = "this ldp-pca was built without Parquet: build it with the feature parquet, or have `store export` \
                    write a file that does not end in .parquet";
     Err(CliError::file(path, problem))
+}
+
+/// Refuses to write a table of reports.
+pub(crate) struct ReportTable;
+
+impl ReportTable {
+    pub(crate) fn new(_: impl Write, _: &Task) -> io::Result<Self> {
+        let problem = "this ldp-pca was built without Parquet: build it with the feature parquet, or name a file that \
+                       does not end in .parquet";
+        Err(io::Error::other(problem))
+    }
+
+    pub(crate) fn write(&mut self, _: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+
+    pub(crate) fn finish(self) -> io::Result<()> {
+        Ok(())
+    }
 }

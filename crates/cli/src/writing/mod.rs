@@ -232,7 +232,7 @@ impl Place {
 
 /// A file that gets its name only when it is complete. Standard output, a device and a pipe are written to directly.
 pub(super) struct Output {
-    writer: BufWriter<Box<dyn Write>>,
+    writer: BufWriter<Box<dyn Write + Send>>,
     /// The place of the content until it is complete.
     partial: Option<Partial>,
     target: Target,
@@ -248,7 +248,7 @@ impl Output {
             // A link stays a link: the file it leads to is replaced.
             target.path = fs::canonicalize(&target.path).unwrap_or(target.path);
         }
-        let (writer, partial): (Box<dyn Write>, _) = match fs::metadata(&target.path).ok() {
+        let (writer, partial): (Box<dyn Write + Send>, _) = match fs::metadata(&target.path).ok() {
             _ if is_standard(&target) => (Box::new(output::take_stdout()), None),
             Some(existing) if !existing.is_file() => {
                 (Box::new(File::options().write(true).open(&target.path).map_err(failed)?), None)

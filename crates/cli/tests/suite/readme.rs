@@ -104,8 +104,8 @@ fn the_aggregator_of_the_documentation_runs_to_its_end_as_printed() {
 #[test]
 fn the_unit_of_systemd_may_write_what_the_settings_name() {
     let read = |document: &str| std::fs::read_to_string(Path::new(ROOT).join(document)).unwrap();
-    let operations = read("docs/operations.md");
-    let (_, unit) = operations.split_once("```ini\n").unwrap();
+    let running = read("docs/operate/run.md");
+    let (_, unit) = running.split_once("```ini\n").unwrap();
     let (unit, below) = unit.split_once("```").unwrap();
     let (head, service) = unit.split_once("[Service]").unwrap();
     assert!(head.contains("\nStartLimitIntervalSec=0\n") && service.contains("\nType=notify\n"), "{unit}");
@@ -113,7 +113,7 @@ fn the_unit_of_systemd_may_write_what_the_settings_name() {
         let folder = service.lines().find_map(|line| line.strip_prefix(name)).unwrap();
         Path::new(parent).join(folder)
     });
-    let documents = ["docs/operations.md", "docs/aggregator.toml", "docs/settings.toml"].map(read).concat();
+    let documents = ["docs/operate/run.md", "docs/aggregator.toml", "docs/settings.toml"].map(read).concat();
     let paths = documents.lines().filter_map(|line| {
         let setting = line.trim_start_matches("# ");
         ["data = ", "audit = "].iter().find_map(|name| setting.strip_prefix(name))

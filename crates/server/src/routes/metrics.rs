@@ -81,12 +81,14 @@ fn plain_text(open_metrics: &str) -> String {
 fn register_tasks(app: &App, collector: bool, registry: &mut Registry) {
     let records = Family::<Labels, Gauge>::default();
     let queued = Family::<Labels, Gauge>::default();
+    let lost = Family::<Labels, Gauge>::default();
     let predicted = Family::<Labels, Gauge<f64, AtomicU64>>::default();
     for reports in app.store.tasks() {
         let digest = reports.task().digest();
         let mut labels = vec![("task", digest.to_string())];
         records.get_or_create(&labels).set(i64::try_from(reports.counts().records).unwrap_or(i64::MAX));
         queued.get_or_create(&labels).set(i64::try_from(reports.queued()).unwrap_or(i64::MAX));
+        lost.get_or_create(&labels).set(i64::try_from(reports.damage().lost).unwrap_or(i64::MAX));
         let told = collector || app.open_recovery(&reports.settings());
         let predicted_error = || app.collection(&reports).recovery.predicted_error();
         if let Some((rank, error)) = told.then(predicted_error).flatten() {
@@ -96,6 +98,8 @@ fn register_tasks(app: &App, collector: bool, registry: &mut Registry) {
     }
     registry.register("records", "Reports in the sum of a task", records);
     registry.register("queued", "Requests of a task that wait for the disk", queued);
+    let help = "Acknowledged reports of a task that are lost, and nobody has acknowledged it";
+    registry.register("store_lost_reports", help, lost);
     let help = "Predicted error of the components asked for last, as a share of a random subspace's";
     registry.register("predicted_error", help, predicted);
 }

@@ -3,8 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ldp_pca::report::ReportError;
-use ldp_pca::task::{TaskDigest, TaskError};
+use ldp_pca::task::TaskDigest;
 
 /// Reasons why a store cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -39,60 +38,33 @@ pub enum StoreError {
         /// The folder, or the lock file in it.
         path: PathBuf,
     },
-    /// A folder of another release, or of something else.
-    #[error("{} says '{found}' instead of '{}': use the release that wrote it, or another \
-        folder", path.display(), super::folder::format::FORMAT)]
-    Format {
-        /// The file that names the format.
-        path: PathBuf,
-        /// Its content.
-        found: String,
-    },
-    /// A task that cannot be read.
-    #[error("{}: {source}; restore it from a copy of the task", path.display())]
-    Task {
-        /// The file.
-        path: PathBuf,
-        /// The problem.
-        source: TaskError,
-    },
-    /// A task whose folder has another task's name.
-    #[error("{} is task {found}, but its folder says {expected}: restore it from a copy of that task", path.display())]
-    OtherTask {
-        /// The file.
-        path: PathBuf,
-        /// The digest in the folder's name.
-        expected: TaskDigest,
-        /// The digest of the task in it.
-        found: TaskDigest,
-    },
-    /// A whole report that is not one of the task.
-    #[error("{}, byte {offset}: {source}; restore the file from a copy, or use the release that wrote \
-        it", path.display())]
-    ForeignReport {
-        /// The file.
-        path: PathBuf,
-        /// The start of the report.
-        offset: u64,
-        /// Why it is not a report of the task.
-        source: ReportError,
-    },
-    /// The database of the folder.
-    #[error("{}: {source}; if the disk has space, restore the folder from a copy, or stop the server and repair it",
+    /// The database of a task.
+    #[error("{}: {source}; if the disk has space, restore it from a backup, or stop the server and repair it",
         path.display())]
-    Manifest {
-        /// The database.
+    Database {
+        /// The file.
         path: PathBuf,
         /// The problem.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A segment that differs from its sealed form.
-    #[error("{} {problem}: restore it from a copy, or repair the folder to go on with what is left", path.display())]
-    Segment {
-        /// The file.
+    /// What cannot be done now, and when it can.
+    #[error("{}: {problem}", path.display())]
+    Refused {
+        /// The folder or file of the task.
         path: PathBuf,
-        /// The problem.
+        /// The problem, with its remedy.
         problem: String,
+    },
+    /// A task of which reports are lost or damaged.
+    #[error("{}: {lost} reports are lost or damaged{}; restore it from a backup, or go on without them",
+        path.display(), told(damage))]
+    Lossy {
+        /// The folder of the task.
+        path: PathBuf,
+        /// As many reports, as far as that is known.
+        lost: u64,
+        /// What happened, a sentence each.
+        damage: Vec<String>,
     },
     /// A second wave beside another one of the same first wave.
     #[error("{}", super::has_second_wave(first, second))]
@@ -153,6 +125,10 @@ pub enum StoreError {
     NoDatabases,
 }
 
+fn told(damage: &[String]) -> String {
+    if damage.is_empty() { String::new() } else { format!(" ({})", damage.join("; ")) }
+}
+
 /// The system's error, without the remedy for other cases.
 fn cause(error: &StoreError) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
@@ -169,8 +145,8 @@ impl StoreError {
         }
     }
 
-    pub(super) fn manifest(path: &Path, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        Self::Manifest { path: path.to_owned(), source: source.into() }
+    pub(super) fn database(path: &Path, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::Database { path: path.to_owned(), source: source.into() }
     }
 
     pub(in super::super) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {

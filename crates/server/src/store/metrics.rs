@@ -11,10 +11,8 @@ pub(in super::super) struct StoreMetrics {
     pub(in super::super) sync_seconds: Histogram,
     /// New reports per group, all of them durable by one sync.
     pub(in super::super) group_reports: Histogram,
-    /// Bytes of segments that were written and synced.
+    /// Bytes of reports that were written and synced.
     pub(in super::super) written_bytes: Counter,
-    /// Segments that were sealed.
-    pub(in super::super) sealed_segments: Counter,
     /// Writes and syncs that the system refused.
     pub(in super::super) failed_writes: Counter,
     /// Reports that the database had confirmed and no longer has.
@@ -30,7 +28,6 @@ impl Default for StoreMetrics {
             sync_seconds: Histogram::new(exponential_buckets(1e-4, 2.0, 16)),
             group_reports: Histogram::new(exponential_buckets(1.0, 4.0, 11)),
             written_bytes: Counter::default(),
-            sealed_segments: Counter::default(),
             failed_writes: Counter::default(),
             missing_reports: Counter::default(),
             dropped_snapshots: Counter::default(),
@@ -45,10 +42,9 @@ impl StoreMetrics {
         let help = "Time to make a group of reports durable";
         store.register_with_unit("sync", help, Unit::Seconds, self.sync_seconds.clone());
         store.register("group_reports", "New reports made durable by one sync", self.group_reports.clone());
-        let help = "Segment bytes written and synced";
+        let help = "Bytes of reports written and synced";
         store.register_with_unit("written", help, Unit::Bytes, self.written_bytes.clone());
         for (name, help, counter) in [
-            ("sealed_segments", "Segments sealed", &self.sealed_segments),
             ("failed_writes", "Writes and syncs that the system refused", &self.failed_writes),
             ("missing_reports", "Reports that the database had confirmed and no longer has", &self.missing_reports),
             (
@@ -82,7 +78,6 @@ mod tests {
             "ldp_pca_store_sync_seconds_count 1",
             "ldp_pca_store_group_reports_sum 7.0",
             "ldp_pca_store_written_bytes_total 245",
-            "ldp_pca_store_sealed_segments_total 0",
             "ldp_pca_store_failed_writes_total 0",
             "ldp_pca_store_missing_reports_total 0",
             "ldp_pca_store_dropped_snapshots_total 0",

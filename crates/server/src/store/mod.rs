@@ -281,14 +281,12 @@ pub(super) struct Counts {
     pub(super) duplicates: u64,
 }
 
-/// The findings when a store opened a task, besides good reports.
+/// What a store lost of a task, and nobody has acknowledged yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Damage {
-    /// Bytes after the acknowledged reports that were not a whole report and were cut off.
-    pub(super) cut_bytes: u64,
-    /// Acknowledged reports that are lost: damaged, or not there.
-    pub(super) passed_over: u64,
-    /// The problems, with their places. Never the content of a report.
+    /// Acknowledged reports that are lost.
+    pub(super) lost: u64,
+    /// The problems, a sentence each. Never the content of a report.
     pub(super) places: Vec<String>,
 }
 

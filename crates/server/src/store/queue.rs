@@ -42,6 +42,11 @@ impl CommitQueue {
         self.enter(Batch::empty()).map(drop)
     }
 
+    /// Waits until all batches before are answered.
+    pub(super) fn settle(&self) -> Result<(), CommitError> {
+        self.enter(Batch::empty())?.blocking_recv().unwrap_or(Err(CommitError::Closed)).map(drop)
+    }
+
     fn enter(&self, batch: Batch) -> Result<oneshot::Receiver<Result<Committed, CommitError>>, CommitError> {
         let (answer, committed) = oneshot::channel();
         match hold(&self.0).as_ref().ok_or(CommitError::Closed)?.try_send(Waiting { batch, answer }) {

@@ -27,8 +27,7 @@ impl Parquet {
     /// One of reports. Its columns have the types of Parquet alone: those of binary are two.
     pub(super) fn of_reports(pages: Pages) -> core::result::Result<Self, String> {
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-        let problem = "the Parquet file cannot be read: it was cut, altered or encrypted, or the aggregator has not \
-                       sealed it yet (`ldp-pca store export` writes all reports of a folder)";
+        let problem = "the Parquet file cannot be read: it was cut, altered or encrypted; write it again";
         Self::new(pages, options, problem)
     }
 

@@ -1,10 +1,18 @@
-//! Reports in a Parquet file, as an aggregator seals them and `store export` writes them.
+//! Reports in a Parquet file, as `store export` writes them.
 
+use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray as _;
-use arrow_array::{Array, RecordBatch};
-use arrow_schema::{DataType, Schema};
+use arrow_array::{Array, FixedSizeBinaryArray, RecordBatch};
+use arrow_buffer::Buffer;
+use arrow_schema::{DataType, Field, Schema};
+use ldp_pca::report::report_bytes;
+use ldp_pca::task::Task;
+use parquet::arrow::ArrowWriter;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
 
 use super::decoders::{damaged, decoded};
 use super::pages::Pages;
@@ -32,14 +40,57 @@ pub(crate) fn for_each_report_batch(
     })
 }
 
+/// Bytes of reports that are written as one group of rows.
+const GROUP_BYTES: usize = 64 << 20;
+
+/// A Parquet file of reports that is being written: one column, with the task in the file's metadata.
+pub(crate) struct ReportTable<W: Write + Send> {
+    writer: ArrowWriter<W>,
+    schema: Arc<Schema>,
+    width: i32,
+}
+
+impl<W: Write + Send> ReportTable<W> {
+    pub(crate) fn new(output: W, task: &Task) -> io::Result<Self> {
+        let width = i32::try_from(report_bytes(task)).map_err(io::Error::other)?;
+        let schema = Arc::new(Schema::new(vec![Field::new(COLUMN, DataType::FixedSizeBinary(width), false)]));
+        let of_task = [("ldp-pca.task", task.to_json()), ("ldp-pca.task.digest", task.digest().to_string())];
+        let metadata = of_task.map(|(key, value)| KeyValue { key: key.to_owned(), value: Some(value) });
+        // Reports are noise: neither a dictionary nor bounds say anything of them.
+        let properties = WriterProperties::builder()
+            .set_dictionary_enabled(false)
+            .set_statistics_enabled(EnabledStatistics::None)
+            .set_key_value_metadata(Some(metadata.to_vec()))
+            .build();
+        let writer = ArrowWriter::try_new(output, Arc::clone(&schema), Some(properties)).map_err(io::Error::other)?;
+        Ok(Self { writer, schema, width })
+    }
+
+    /// Adds reports, one after the other.
+    pub(crate) fn write(&mut self, reports: &[u8]) -> io::Result<()> {
+        let column = FixedSizeBinaryArray::try_new(self.width, Buffer::from(reports), None);
+        let column = column.map_err(io::Error::other)?;
+        let rows = RecordBatch::try_new(Arc::clone(&self.schema), vec![Arc::new(column)]).map_err(io::Error::other)?;
+        self.writer.write(&rows).map_err(io::Error::other)?;
+        if self.writer.in_progress_size() < GROUP_BYTES {
+            return Ok(());
+        }
+        self.writer.flush().map_err(io::Error::other)
+    }
+
+    pub(crate) fn finish(self) -> io::Result<()> {
+        self.writer.close().map(drop).map_err(io::Error::other)
+    }
+}
+
 /// The place of the column, and the bytes of a row, where all have as many.
 fn column(schema: &Schema) -> core::result::Result<(usize, usize), String> {
     // Without the others' names, which may be those of records.
     let place = schema.fields().iter().position(|field| field.name() == COLUMN).ok_or_else(|| {
         let count = schema.fields().len();
         format!(
-            "the Parquet file has no column '{COLUMN}' among its {count}: give what an aggregator or `ldp-pca \
-             store export` wrote, or randomize its records first"
+            "the Parquet file has no column '{COLUMN}' among its {count}: give what `ldp-pca store export` wrote, or \
+             randomize its records first"
         )
     })?;
     match schema.field(place).data_type() {

@@ -33,7 +33,7 @@ const ONCE: [&str; 6] = ["schema infer", "task new", "task refine", "task norms"
 
 /// All files that these commands read.
 const INPUTS: &str =
-    "people.csv schema.json task.json ids.json r.ldpr a.ldpa norms.json lengths.ldpa s.npy collected/segment";
+    "people.csv schema.json task.json ids.json r.ldpr a.ldpa norms.json lengths.ldpa s.npy collected/reports.sqlite";
 
 fn inputs() -> impl Iterator<Item = &'static str> {
     INPUTS.split(' ')
@@ -53,7 +53,7 @@ fn folder() -> Folder {
     folder.write("s.npy", npy_matrix(&[&[2.0, 1.0], &[1.0, 2.0]]));
     folder.write("ids.json", issued_ids(10));
     std::fs::create_dir(folder.path("collected")).unwrap();
-    folder.write("collected/segment", "what was collected");
+    folder.write("collected/reports.sqlite", "what was collected");
     folder
 }
 

@@ -126,7 +126,7 @@ fn other_tables_are_refused_with_the_remedy() {
     let cells: Vec<&[u8]> = reports.iter().map(|report| &report[..]).collect();
     let named: ArrayRef = Arc::new(BinaryArray::from(cells));
     let cases: [(&str, ArrayRef, &str); 3] = [
-        ("answers", named, "no column 'report' among its 1: give what an aggregator or `ldp-pca store export` wrote"),
+        ("answers", named, "no column 'report' among its 1: give what `ldp-pca store export` wrote"),
         ("report", Arc::new(StringArray::from(vec!["a", "b"])), "column 'report' is of type Utf8"),
         ("report", Arc::new(NullArray::new(2)), "column 'report' is of type"),
     ];
@@ -146,7 +146,7 @@ fn a_file_that_was_cut_or_altered_is_an_error() {
         folder.write("cut.parquet", &content[..length]);
         let run = folder.run("aggregate cut.parquet -t task.json -o out.ldpa");
         assert!(!run.stderr.contains("panicked"), "{length} {run:?}");
-        run.refused(1, &["cut.parquet: the Parquet file cannot be read: it was cut", "not sealed it yet", "export"]);
+        run.refused(1, &["cut.parquet: the Parquet file cannot be read: it was cut", "write it again"]);
     }
     assert_eq!(fuzzing::reports(&content).unwrap(), reports);
     let mut errors = 0;

@@ -53,7 +53,7 @@ fn bash_completes_commands_options_and_values() {
     for (line, expected) in [
         ("ldp-pca sub", vec!["submit"]),
         ("ldp-pca task p", vec!["put"]),
-        ("ldp-pca store ", vec!["verify", "repair", "export", "merge", "restore"]),
+        ("ldp-pca store ", vec!["verify", "repair", "acknowledge", "export", "backup", "merge", "restore"]),
         ("ldp-pca submit --pat", vec!["--patience"]),
         ("ldp-pca schema infer --scaling ma", vec!["max-abs"]),
     ] {

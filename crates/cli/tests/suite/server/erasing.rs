@@ -1,8 +1,10 @@
 //! Single reports are erased over HTTP and from the command line, and what was done is in the audit log.
 
 use ldp_pca_server::LogConfig;
+use rand::Rng;
 
 use super::harness::*;
+use crate::http;
 
 fn lines(path: &Path) -> Vec<Value> {
     fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -93,6 +95,63 @@ fn what_was_erased_stays_so_when_the_server_is_killed() {
     folder.run("store verify data").prints(&["40 reports", "20 erased on request"]);
     folder.run("store export data --output left.ldpr").ok();
     assert_eq!(folder.read("left.ldpr"), bytes_of(&all[20..]));
+}
+
+/// Kills a server at moments that a fixed seed draws, while it erases. Afterwards the reports are all there or all gone
+/// (gone if that was answered), and nothing else is.
+fn kill_erasing(rounds: usize) {
+    let folder = task_folder();
+    folder.write("admin.token", ADMIN);
+    folder.write("server.toml", "[tokens]\nadmin_file = \"admin.token\"\n");
+    let start = || Serving::start(&folder, "--data data --task task.json --config server.toml");
+    let all = reports(&task(), 3, 4 * (rounds + 2000));
+    let mut server = start();
+    assert_eq!(server.counts(&task(), &bytes_of(&all)).1, 0);
+    let mut rng = ChaCha8Rng::seed_from_u64(4);
+    let (mut span, mut answered) = (Duration::ZERO, 0);
+    for (round, gone) in all.chunks(4).take(rounds + 1).enumerate() {
+        let ids: Vec<String> = gone.iter().map(|report| report.id().to_string()).collect();
+        let (url, body) = (server.url(&path(&task(), "/erasures")), json!({"ids": ids}).to_string());
+        let is_done = thread::scope(|scope| {
+            let asked = scope.spawn(|| {
+                let (token, before) = (format!("Bearer {ADMIN}"), Instant::now());
+                let answer = http::request("POST", &url, &[("authorization", &*token)], body.as_bytes());
+                answer.is_ok_and(|answer| answer.status == 200).then(|| before.elapsed())
+            });
+            if round > 0 {
+                thread::sleep(span * (rng.next_u32() % 1500) / 1000);
+                server.kill();
+            }
+            asked.join().unwrap()
+        });
+        if round == 0 {
+            // The time that it takes.
+            span = is_done.unwrap();
+            server.kill();
+        }
+        answered += usize::from(is_done.is_some());
+        server = start();
+        let (left, found) = ((all.len() - 4 * (round + 1)) as u64, server.records(&task()));
+        assert!(found == left || (is_done.is_none() && found == left + 4), "round {round}: {found} of {left}");
+        let again = server.erase(Some(ADMIN), &task(), gone).json();
+        assert_eq!(again["erased"].as_u64().unwrap() + again["before"].as_u64().unwrap(), 4, "{again}");
+        assert_eq!(server.records(&task()), left);
+    }
+    println!("{answered} of {rounds} erasures were answered before the kill");
+    server.kill();
+    folder.run("store verify data").prints(&[&format!("{} erased on request", 4 * (rounds + 1))]);
+    assert_eq!(stored(&folder.path("data"), &task()), bytes_of(&all[4 * (rounds + 1)..]));
+}
+
+#[test]
+fn an_erasure_that_a_kill_cuts_short_is_whole_or_not_there() {
+    kill_erasing(4);
+}
+
+#[test]
+#[ignore = "minutes: a hundred rounds"]
+fn a_hundred_kills_of_erasures_leave_none_half_done() {
+    kill_erasing(100);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 pub(crate) use std::fs;
 pub(crate) use std::net::SocketAddr;
-pub(crate) use std::path::Path;
+pub(crate) use std::path::{Path, PathBuf};
 pub(crate) use std::process::{Command, Stdio};
 pub(crate) use std::thread;
 pub(crate) use std::time::{Duration, Instant};
@@ -441,15 +441,35 @@ pub fn path(task: &Task, rest: &str) -> String {
     format!("/tasks/{}{rest}", task.digest())
 }
 
-/// The segment that a folder's first reports are written to.
-pub fn segment_path(data: &Path, task: &Task) -> std::path::PathBuf {
-    data.join("tasks").join(task.digest().to_string()).join("00000000.open")
+/// The database of a task in a folder.
+pub fn database(data: &Path, task: &Task) -> PathBuf {
+    data.join("tasks").join(task.digest().to_string()).join("reports.sqlite")
 }
 
-/// The reports of the first segment, one after the other.
+/// The intact reports of a task in a folder, one after the other. A server may have it open.
 pub fn stored(data: &Path, task: &Task) -> Vec<u8> {
-    let segment = fs::read(segment_path(data, task)).unwrap();
-    bytes_of(&maintenance::read_segment(&segment, task).unwrap())
+    let mut bytes = Vec::new();
+    let mut write = |reports: &[u8]| -> std::io::Result<()> {
+        bytes.extend_from_slice(reports);
+        Ok(())
+    };
+    maintenance::export(data, task.digest(), true, &mut write, &mut |_, _| {}).unwrap();
+    bytes
+}
+
+/// A server's folder under this name, to which it adds these reports.
+pub fn fill(folder: &Folder, name: &str, body: &[u8]) {
+    let server = Running::start(config(&folder.path(name)), &[task()]);
+    assert_eq!(server.send(&task(), body).status, 200);
+    server.shut_down();
+}
+
+/// Changes one bit of a file: of the byte in the middle of the first place that has these bytes.
+pub fn flip(file: &Path, part: &[u8]) {
+    let mut bytes = fs::read(file).unwrap();
+    let place = bytes.windows(part.len()).position(|window| window == part).unwrap();
+    bytes[place + part.len() / 2] ^= 1;
+    fs::write(file, bytes).unwrap();
 }
 
 /// Reports of 35 bytes.

@@ -49,8 +49,8 @@ pub fn end(serving: Serving) {
 
 /// The reports of an aggregator that has ended.
 fn stored_in(folder: &Folder) -> Vec<Report> {
-    let segment = fs::read(segment_path(&folder.path("aggregator"), &task())).unwrap();
-    maintenance::read_segment(&segment, &task()).unwrap()
+    let stored = stored(&folder.path("aggregator"), &task());
+    stored.chunks(35).map(|report| Report::from_bytes(report, &task()).unwrap()).collect()
 }
 
 /// The files of a folder and of those in it, with their content.

@@ -1,15 +1,10 @@
 //! `ldp-pca store` through the real binary, on folders that a real server wrote.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use ldp_pca::aggregate::Aggregate;
 
 use super::harness::*;
-
-/// A server's folder under this name with these reports.
-fn fill(folder: &Folder, name: &str, body: &[u8]) {
-    let server = Running::start(config(&folder.path(name)), &[task()]);
-    assert_eq!(server.send(&task(), body).status, 200);
-    server.shut_down();
-}
 
 #[test]
 fn what_is_exported_sums_to_what_the_server_had() {
@@ -18,7 +13,7 @@ fn what_is_exported_sums_to_what_the_server_had() {
     fill(&folder, "data", &body);
     let verified = folder.json("store verify data");
     assert_eq!((&verified["tasks"][0]["reports"], &verified["problems"]), (&json!(40), &json!([])));
-    folder.run("store verify data").prints(&["40 reports in 1 segment,"]);
+    folder.run("store verify data").prints(&[": 40 reports, ", "all is as it was written"]);
 
     folder.run("store export data --output all.ldpr --json").gives(json!({"reports": 40, "lost": 0}));
     assert_eq!(folder.read("all.ldpr"), body);
@@ -32,11 +27,9 @@ fn what_is_exported_sums_to_what_the_server_had() {
     folder.run("store export data --output all.ldpr --force").ok();
     assert_eq!(folder.read("all.ldpr"), body);
     assert_eq!(folder.unread("store export data -o -").ok().stderr, "", "its reader has seen enough");
-    folder.run("store export data --output all.parquet").ok();
-    let table = folder.read("all.parquet");
-    assert!(table.starts_with(b"PAR1") && table.ends_with(b"PAR1"));
     #[cfg(feature = "parquet")]
     {
+        folder.run("store export data --output all.parquet").ok();
         folder.run("aggregate all.parquet -t task.json -o table.ldpa").ok();
         assert_eq!(folder.read("table.ldpa"), folder.read("sum.ldpa"));
     }
@@ -86,50 +79,118 @@ fn a_merge_that_makes_no_sense_says_so_in_one_line() {
 }
 
 #[test]
-fn a_hurt_folder_is_told_of_and_repaired() {
+fn a_folder_in_use_can_be_verified_exported_and_backed_up() {
+    let folder = task_folder();
+    let body = body_of(5, 40);
+    let server = Running::start(config(&folder.path("data")), &[task()]);
+    server.send(&task(), &body[..20 * 35]);
+    folder.run("store verify data").prints(&[": 20 reports, "]);
+    folder.run("store export data --output part.ldpr").ok();
+    assert_eq!(folder.read("part.ldpr"), body[..20 * 35]);
+    folder.gives("store backup data --to copy", json!({"tasks": 1, "reports": 20}));
+    folder.refused("store backup data --to copy", 1, &["copy: it is there"]);
+    server.send(&task(), &body[20 * 35..]);
+    let restore = format!("store restore data {}", task().digest());
+    for change in ["store repair data", "store acknowledge data", "store merge copy --into data", &restore] {
+        folder.refused(change, 1, &["another server holds"]);
+    }
+    server.shut_down();
+    folder.run("store verify copy").ok();
+    for key in ["issuing.key", "gateway.keys"] {
+        assert_eq!(folder.read(&format!("copy/{key}")), folder.read(&format!("data/{key}")));
+    }
+    let server = Running::start(config(&folder.path("copy")), &[]);
+    assert_eq!(server.counts(&task(), &body), (20, 20));
+}
+
+#[test]
+fn a_backup_under_load_has_what_was_acknowledged_before_it() {
+    let folder = Folder::new();
+    let body = body_of(6, 3000);
+    let server = Running::start(config(&folder.path("data")), &[task()]);
+    let acknowledged = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for report in body.chunks(35) {
+                assert_eq!(server.counts(&task(), report), (1, 0));
+                acknowledged.fetch_add(35, Ordering::Relaxed);
+            }
+        });
+        wait_until("reports", || acknowledged.load(Ordering::Relaxed) > 35 * 100);
+        let before = acknowledged.load(Ordering::Relaxed);
+        folder.run("store backup data --to copy").ok();
+        let copied = stored(&folder.path("copy"), &task());
+        assert!(copied.len() >= before && body.starts_with(&copied), "{} of {before} bytes", copied.len());
+    });
+}
+
+#[test]
+fn damaged_reports_are_told_of_left_out_only_if_allowed_and_repaired() {
     let folder = Folder::new();
     let body = body_of(3, 30);
     fill(&folder, "data", &body[..35 * 15]);
     fill(&folder, "data", &body[35 * 15..]);
-    let path = segment_path(&folder.path("data"), &task());
-    let mut segment = fs::read(&path).unwrap();
-    let place = segment.windows(35).position(|window| window == &body[35 * 3..35 * 4]).unwrap();
-    segment[place + 30] ^= 1;
-    fs::write(&path, &segment).unwrap();
-    fs::remove_file(folder.path("data/store.sqlite")).unwrap();
+    let path = database(&folder.path("data"), &task());
+    flip(&path, &body[35 * 3..35 * 4]);
+    let damaged = fs::read(&path).unwrap();
 
-    let verified = folder.run("store verify data --json");
+    let verified = folder.run("store verify data");
     assert_eq!(verified.code, Some(1), "{verified:?}");
-    assert!(verified.stdout.contains("store.sqlite") && verified.stderr.contains("store repair"), "{verified:?}");
+    assert!(verified.stdout.contains("batch 1 has 1 damaged reports") && verified.stderr.contains("store repair"));
+    for line in ["store export data --output part.ldpr", "store merge data --into other"] {
+        folder.refused(line, 1, &["1 reports are lost or damaged", "--allow-loss"]);
+        let allowed = folder.run(&format!("{line} --allow-loss"));
+        assert!(allowed.code == Some(1) && allowed.stderr.contains("1 report is lost or damaged"), "{allowed:?}");
+    }
+    assert_eq!(folder.read("part.ldpr"), [&body[..35 * 3], &body[35 * 4..]].concat());
     let repaired = folder.json("store repair data");
     assert_eq!(repaired["tasks"][0]["reports"], 29);
-    assert_eq!(repaired["repairs"].as_array().unwrap().len(), 2, "{repaired}");
-    assert_eq!(fs::read(path.with_file_name("00000000.0.damaged")).unwrap(), segment);
-    folder.run("store verify data").prints(&["29 reports", "was set aside"]);
+    assert_eq!([&repaired["repairs"], &repaired["lost"]].map(|told| told.as_array().unwrap().len()), [1, 1]);
+    assert_eq!(fs::read(path.with_file_name("reports.sqlite.0.damaged")).unwrap(), damaged);
     let server = Running::start(config(&folder.path("data")), &[]);
     assert_eq!(server.counts(&task(), &body), (1, 29));
 }
 
+/// Also where no start has seen it.
 #[test]
-fn acknowledged_reports_that_are_lost_are_told_of_everywhere() {
-    let folder = Folder::new();
+fn lost_reports_are_told_of_until_somebody_acknowledges_it() {
+    let folder = task_folder();
     let body = body_of(4, 15);
-    for name in ["served", "repaired"] {
-        fill(&folder, name, &body);
-        let path = segment_path(&folder.path(name), &task());
-        let segment = fs::read(&path).unwrap();
-        fs::write(&path, &segment[..segment.len() - 10]).unwrap();
+    let mut server = Serving::start(&folder, "--data data --task task.json");
+    for part in [&body[..35 * 10], &body[35 * 10..]] {
+        assert_eq!(server.counts(&task(), part).1, 0);
     }
-    let lost = "1 of 15 acknowledged reports are lost";
-    let verified = folder.run("store verify served");
-    assert!(verified.code == Some(1) && verified.stdout.contains(lost), "{verified:?}");
-    let log = Serving::start(&folder, "--data served").log();
-    for told in ["WARN", "00000000.open is damaged from byte", lost, "warning: 1 damaged reports"] {
-        assert!(log.contains(told), "{log}");
+    server.kill();
+    let log = database(&folder.path("data"), &task()).with_file_name("reports.sqlite-wal");
+    let whole = fs::read(&log).unwrap();
+    fs::write(&log, &whole[..whole.len() - 10]).unwrap();
+    let lost = "the last 1 changes are lost, with 5 acknowledged reports";
+    let told = || {
+        let verified = folder.run("store verify data");
+        assert!(verified.code == Some(1) && verified.stdout.contains(lost), "{verified:?}");
+    };
+    told();
+    let figure = format!("ldp_pca_store_lost_reports{{task=\"{}\"}}", task().digest());
+    for _ in 0..2 {
+        let server = Serving::start(&folder, "--data data");
+        assert_eq!((server.records(&task()), &server.status(&task())["lost_reports"]), (10, &json!(5)));
+        assert_members(&server.get("/openapi.json").json(), "Status", &server.status(&task()));
+        assert_eq!((server.figure(&figure), server.get("/readyz").status), (5, 200));
+        let log = server.log();
+        for said in ["WARN", lost, "5 acknowledged reports are lost (`ldp-pca store acknowledge`)"] {
+            assert!(log.contains(said), "{log}");
+        }
+        told();
     }
-    folder.run("store repair repaired").prints(&["lost: task ", lost]);
-    let repaired = folder.json("store repair repaired");
-    assert_eq!((&repaired["lost"], &repaired["tasks"][0]["reports"]), (&json!([]), &json!(14)));
+    folder.refused("store export data --output all.ldpr", 1, &[lost, "--allow-loss"]);
+    folder.run("store acknowledge data --audit-log audit.jsonl").prints(&[": 5 reports lost", lost]);
+    let line: Value = serde_json::from_str(&folder.read_text("audit.jsonl")).unwrap();
+    assert_has(&line, json!({"action": "store-acknowledge", "role": "operator", "reports": 5}), "the line");
+    folder.run("store acknowledge data").prints(&["nothing was lost"]);
+    folder.run("store verify data").ok();
+    let server = Running::start(config(&folder.path("data")), &[]);
+    assert_eq!((server.status(&task()).get("lost_reports"), server.figure(&figure)), (None, 0));
+    assert_eq!(server.counts(&task(), &body), (5, 10));
 }
 
 #[test]
@@ -150,17 +211,17 @@ fn a_damaged_secret_is_told_of_and_no_server_starts_with_it() {
     folder.run("store verify data").ok();
 }
 
-#[tokio::test]
-async fn wrong_use_is_told_apart() {
+#[test]
+fn wrong_use_is_told_apart() {
     let folder = Folder::new();
     folder.refused("store verify nowhere", 1, &["nowhere"]);
-    let server = Server::bind(config(&folder.path("data")), vec![task(), other_task()]).await.unwrap();
-    folder.refused("store verify data", 1, &["another server holds"]);
-    drop(server);
+    Running::start(config(&folder.path("data")), &[task(), other_task()]).shut_down();
     let (export, digest) = ("store export data --output all.ldpr", task().digest().to_string());
     folder.refused(export, 2, &[&digest]);
+    folder.refused("store acknowledge data --task 0g", 2, &["0 of the folder's tasks", &digest]);
     folder.run(&format!("{export} --task {}", &digest[..8])).ok();
     assert_eq!(folder.read("all.ldpr"), b"");
-    folder.write("data/format", "ldp-pca store 9\n");
-    folder.refused("store repair data", 1, &["ldp-pca store 9"]);
+    fs::write(database(&folder.path("data"), &task()), "notes").unwrap();
+    let repaired = folder.run("store repair data");
+    assert!(repaired.code == Some(1) && repaired.stdout.contains("restore it from a backup"), "{repaired:?}");
 }

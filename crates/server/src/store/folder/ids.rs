@@ -21,12 +21,38 @@ pub(super) struct Ids {
 }
 
 impl Ids {
-    /// An empty set, with room for this many.
-    pub(super) fn with_capacity(count: usize) -> Self {
+    /// An empty set.
+    pub(super) fn new() -> Self {
+        let tables = (0..TABLES).map(|_| HashMap::new()).collect();
+        Self { tables, key: RandomState::new().hash_one(TABLES) }
+    }
+
+    /// Makes room for this many more.
+    pub(super) fn reserve(&mut self, count: usize) {
         // They are spread evenly, but not to the last one.
         let each = if count == 0 { 0 } else { count / TABLES + count / TABLES / 32 + 64 };
-        let tables = (0..TABLES).map(|_| HashMap::with_capacity(each)).collect();
-        Self { tables, key: RandomState::new().hash_one(TABLES) }
+        self.tables.iter_mut().for_each(|table| table.reserve(each));
+    }
+
+    /// Adds an id, unless it is there; returns whether it was not.
+    pub(super) fn insert(&mut self, id: ReportId, mark: Option<Mark>) -> bool {
+        match self.entry(id) {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(place) => {
+                place.insert(mark);
+                true
+            }
+        }
+    }
+
+    /// Adds the mark of an id that is there.
+    pub(super) fn mark(&mut self, id: ReportId, mark: Mark) {
+        self.entry(id).and_modify(|known| *known = Some(mark));
+    }
+
+    /// All of them, in any order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = ReportId> {
+        self.tables.iter().flat_map(|table| table.keys().copied())
     }
 
     /// The place of an id.
@@ -64,7 +90,7 @@ mod tests {
     fn ids_are_told_apart_by_every_bit() {
         let base = 0x5a01_f0c3_9966_1234_8765_0f3c_a55a_00ffu128;
         for key in [0, 1, 0x0123_4567_89ab_cdef] {
-            let mut ids = Ids { key, ..Ids::with_capacity(200) };
+            let mut ids = Ids { key, ..Ids::new() };
             let all: Vec<ReportId> = core::iter::once(base)
                 .chain((0..128).map(|bit| base ^ 1 << bit))
                 .map(|id| ReportId::new(id.to_le_bytes()))
@@ -83,7 +109,7 @@ mod tests {
     /// Ids that differ in a few bits, as somebody's counter makes them, and random ones.
     #[test]
     fn ids_are_spread_over_the_tables() {
-        let mut ids = Ids { key: 0x0123_4567_89ab_cdef, ..Ids::with_capacity(0) };
+        let mut ids = Ids { key: 0x0123_4567_89ab_cdef, ..Ids::new() };
         let random = |number: u128| number.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
         for make in [|number| number, |number| number << 64, |number: u128| number.swap_bytes(), random] {
             ids.tables.iter_mut().for_each(HashMap::clear);

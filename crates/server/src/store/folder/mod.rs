@@ -1,133 +1,85 @@
-//! The embedded store: a folder that holds each task and every report that was acknowledged (docs/store.md).
+//! A store in a folder on this machine, a database for each task.
 //!
 //! ```text
-//! format                           "ldp-pca store 3"
-//! lock                             held while a server has the folder open
-//! reserve                          room for a start and a deletion on a full disk (`reserve`)
-//! store.sqlite                     tasks, settings, sealed segments with their ids, and their sum (`manifest`)
-//! store.sqlite-changes             how often the manifest was changed
-//! tasks/<digest>/task.json         the task, canonical
-//! tasks/<digest>/acknowledged      how far its reports were acknowledged (`acknowledged`)
-//! tasks/<digest>/erased            the ids of reports that were erased on request (`erased`, `erasure`)
-//! tasks/<digest>/<number>.open     the segment being written: a Parquet file without its footer (`segment`)
-//! tasks/<digest>/<number>.parquet  a sealed segment, which is never written again
-//! tasks/<digest>/<name>.damaged    what could not be read as a whole when the folder was opened or repaired
-//! deleted/<digest>.<seconds>/      a task deleted at that time, with its settings, until its grace period is over
+//! lock                        held while a server has the folder open
+//! reserve                     space for a start and a deletion on a full disk
+//! tasks/<digest>/             a task: `reports.sqlite` ([`database`]), and `changes`, which counts its changes
+//! deleted/<digest>.<seconds>/ a task deleted at that time, until its grace period is over
 //! ```
 //!
-//! A report is acknowledged after it was written and the disk confirmed it (`writer`). Everything that waits when the
-//! disk becomes free is written together, as one page, and synced once. Another thread (`keeper`) updates the sums
-//! afterwards, and seals full segments. A start reads the manifest and replays what is not in it: the segment that was
-//! being written, and what a crash left between two steps of sealing. No crash leaves work to be done by hand.
+//! A report is acknowledged after the transaction that has it is on the disk (`writer`). Everything that waits when the
+//! disk becomes free is one transaction, one row, and one sync. Another thread (`totals`) follows with the sum, which
+//! is written from time to time: a start sums again what came after it. If a sync fails, it is unknown what the disk
+//! has: the server stops, and the next start reads what is there.
 //!
-//! Corruption by the disk is noticed: every row and every report has a checksum, and the manifest's changes and the
-//! acknowledged reports are also counted elsewhere.
+//! A folder that is being made ends with `.new`, and one that is being erased with `.erasing`: what a crash leaves of
+//! them is removed by the next start.
 
-mod acknowledged;
-mod deletion;
-#[cfg(target_os = "linux")]
-mod direct;
-mod disk;
-mod erased;
-mod erasure;
-pub(super) mod format;
+mod counter;
+mod database;
 mod ids;
-mod keeper;
+mod lock;
 pub mod maintenance;
-mod manifest;
 mod options;
-mod parquet;
-mod place;
 mod reserve;
-mod rows;
-mod scan;
-mod segment;
-mod sizes;
-mod slots;
-mod tables;
-mod tally;
+mod salvage;
+mod shared;
 mod task;
-mod thrift;
-mod writer;
-
 #[cfg(test)]
 mod tests;
+mod totals;
+mod writer;
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, RwLock};
 
-use self::acknowledged::Acknowledged;
-use self::deletion::Deletion;
-use self::disk::{Disk, SystemDisk, read_small, write_small};
-use self::format::{Age, ERASED_FORMAT, FORMAT};
-use self::manifest::{AT_ONCE, Manifest};
-use self::place::{Place, folder_of, task_folders};
+use self::database::{Database, now};
+use self::ids::Ids;
+use self::lock::Lock;
 use self::reserve::Reserve;
 use self::task::FolderTask;
 use super::{
     At, Damage, DeletedTask, Erase, ErasedReports, NextWave, Put, RefinementPlan, ReportStore, StoreError, TaskReports,
     TaskSettings,
 };
+use crate::durable::{folder_of, make_folder, sync_folder};
 use crate::locks::{hold, read_lock, write_lock};
-use ldp_pca::internal::task::MAX_TASK_BYTES;
 use ldp_pca::report::ReportId;
 use ldp_pca::task::{Task, TaskDigest};
 
 pub(crate) use self::options::FolderOptions;
 
+/// In place of the time of a deletion: the reports are erased at once.
+const AT_ONCE: u64 = 1;
+
+/// The end of the name of a folder that is being made, and of one that is being erased.
+const NEW: &str = "new";
+const ERASING: &str = "erasing";
+
 /// All tasks of a folder.
 pub(crate) struct FolderStore {
-    disk: Arc<dyn Disk>,
     root: PathBuf,
     options: FolderOptions,
-    manifest: Arc<Manifest>,
     tasks: RwLock<BTreeMap<TaskDigest, Arc<FolderTask>>>,
     /// Held while a task is added, changed or deleted, and while reports are erased, so that requests need not wait for
     /// the disk.
     changes: Mutex<()>,
     reserve: Reserve,
-    lock: Mutex<Option<Box<dyn Send + Sync>>>,
-    /// The age of the folder when it was opened.
-    age: Age,
+    lock: Mutex<Option<Lock>>,
 }
 
 impl FolderStore {
     /// Opens or creates the folder with `tasks` and those that it already has.
     pub(crate) fn open(root: &Path, tasks: &[Task], options: FolderOptions) -> Result<Self, StoreError> {
-        Self::open_on(Arc::new(SystemDisk), root, tasks, options)
-    }
-
-    fn open_on(disk: Arc<dyn Disk>, root: &Path, tasks: &[Task], options: FolderOptions) -> Result<Self, StoreError> {
-        let folder = root.join("tasks");
-        disk.make_folder(&folder).at("make", &folder)?;
-        let lock = Mutex::new(Some(disk.lock(root)?));
-        let age = read_format(&*disk, root)?;
-        let reserve = Reserve::new(&disk, root, options.reserve_bytes);
-        let manifest = reserve.with(|| {
-            let manifest = Manifest::open(&*disk, &root.join("store.sqlite"), age)?;
-            let manifest = manifest.with_parts(options.sizes.snapshot_part);
-            manifest.count_changes(&*disk)?;
-            Ok(manifest)
-        })?;
-        if let Some(doubt) = &manifest.doubt {
-            tracing::warn!("{doubt}");
-        }
-        let store = Self {
-            disk,
-            root: root.to_owned(),
-            options,
-            manifest: Arc::new(manifest),
-            tasks: RwLock::default(),
-            changes: Mutex::default(),
-            reserve,
-            lock,
-            age,
-        };
+        make_folders(root)?;
+        let lock = Mutex::new(Some(Lock::take(root)?));
+        let reserve = Reserve::new(root, options.reserve_bytes);
+        let store =
+            Self { root: root.to_owned(), options, tasks: RwLock::default(), changes: Mutex::default(), reserve, lock };
         store.open_tasks()?;
-        // Now it has everything that its format requires. An operator may have put a file of erased ids there.
-        write_format(&*store.disk, root)?;
         for task in tasks {
             if store.task(task.digest()).is_none() {
                 store.put(task.clone(), TaskSettings::default())?;
@@ -137,61 +89,64 @@ impl FolderStore {
         Ok(store)
     }
 
-    /// Opens the tasks of the manifest, and finishes deletions.
+    /// Opens the tasks of the folder, and finishes what a crash cut short.
     fn open_tasks(&self) -> Result<(), StoreError> {
-        let mut known = Vec::new();
-        for row in self.manifest.tasks()? {
-            known.push(row.digest);
-            if row.is_deleted() {
-                match self.reserve.with(|| self.deletion().finish(row.digest, row.deleted_at)) {
-                    Ok(()) => tracing::warn!(task = %row.digest, "an interrupted deletion is finished"),
-                    Err(error) => tracing::warn!(task = %row.digest, %error, "a deletion cannot be finished now"),
-                }
+        sweep(&self.root)?;
+        for digest in task_folders(&self.root)? {
+            let Some(task) = self.reserve.with(|| self.open_task(digest))? else {
+                tracing::warn!(task = %digest, "an interrupted deletion is finished");
                 continue;
+            };
+            let Damage { lost, places } = task.damage();
+            for place in places {
+                tracing::warn!(task = %digest, lost, "{place}");
             }
-            let task = read_task(&*self.disk, &folder_of(&self.root, row.digest), row.digest)?;
-            let open = || FolderTask::open(self.place(task.clone())?, row.settings.clone());
-            let task = self.reserve.with(open)?;
-            warn_of(&task.damage(), row.digest);
             self.add(task);
         }
-        let mut folders = task_folders(&*self.disk, &self.root)?;
-        folders.retain(|digest| !known.contains(digest));
-        folders.into_iter().try_for_each(|digest| self.deletion().sweep(digest))
+        Ok(())
     }
 
-    fn put_task(&self, task: Task, settings: TaskSettings) -> Result<Put, StoreError> {
+    /// Opens a task; none if its deletion was interrupted, which is finished.
+    fn open_task(&self, digest: TaskDigest) -> Result<Option<FolderTask>, StoreError> {
+        let mut ids = Ids::new();
+        let (database, content) = Database::open(&task_folder(&self.root, digest), digest, &mut ids)?;
+        if let Some(since) = content.deleted_at {
+            drop(database);
+            self.put_aside(DeletedTask { digest, key: since, since })?;
+            return Ok(None);
+        }
+        FolderTask::open(database, content, ids, self.options.clone()).map(Some)
+    }
+
+    fn put_task(&self, task: &Task, settings: TaskSettings) -> Result<Put, StoreError> {
         let _change = hold(&self.changes);
         self.put_alone(task, settings)
     }
 
     /// Puts a task while nothing else is changed.
-    fn put_alone(&self, task: Task, settings: TaskSettings) -> Result<Put, StoreError> {
+    fn put_alone(&self, task: &Task, settings: TaskSettings) -> Result<Put, StoreError> {
         let digest = task.digest();
         if let Some(task) = self.find(digest) {
-            self.manifest.put(digest, &settings)?;
-            task.configure(settings);
+            task.configure(settings)?;
             return Ok(Put::Updated);
         }
-        if let Some(at @ 1..) = self.manifest.deleted_at(digest)? {
-            self.deletion().finish(digest, at)?;
-        }
+        self.finish_deletion(digest)?;
         if let Some(first) = task.refinement().is_some().then(|| task.campaign())
             && let Some(second) = self.second_wave_of(first).filter(|second| *second != digest)
         {
             return Err(StoreError::SecondWave { first, second });
         }
-        // The manifest gets a task once its folder is complete.
-        let folder = folder_of(&self.root, digest);
-        let make = || {
-            self.disk.make_folder(&folder)?;
-            write_small(&*self.disk, &folder, "task.json", task.to_json().as_bytes())?;
-            self.disk.sync_folder(&self.root.join("tasks"))
-        };
-        make().at("make", &folder)?;
-        acknowledged::create(&*self.disk, &folder, digest, Acknowledged::default())?;
-        self.manifest.put(digest, &settings)?;
-        self.add(FolderTask::open(self.place(task)?, settings)?);
+        // It is there if an addition failed after it was made.
+        let is_new = !task_folder(&self.root, digest).exists();
+        if is_new {
+            make_task(&self.root, task, &settings)?;
+        }
+        if let Some(task) = self.open_task(digest)? {
+            if !is_new {
+                task.configure(settings)?;
+            }
+            self.add(task);
+        }
         Ok(Put::Created)
     }
 
@@ -199,11 +154,13 @@ impl FolderStore {
         let _change = hold(&self.changes);
         let open = self.find(digest).filter(|task| !task.settings().is_closed());
         let Some(task) = open else { return Ok(false) };
-        self.put_alone(task.task().clone(), task.settings().closing(plan))?;
+        self.put_alone(task.task(), task.settings().closing(plan))?;
+        // What was being written meanwhile counts.
+        task.settle()?;
         Ok(true)
     }
 
-    fn open_wave(&self, first: TaskDigest, second: NextWave) -> Result<Option<(TaskDigest, Put)>, StoreError> {
+    fn open_wave(&self, first: TaskDigest, second: &NextWave) -> Result<Option<(TaskDigest, Put)>, StoreError> {
         let _change = hold(&self.changes);
         let closed = self.find(first).filter(|task| task.settings().is_closed());
         let Some(task) = closed else { return Ok(None) };
@@ -220,50 +177,72 @@ impl FolderStore {
                     return Err(StoreError::OtherSums { first, found, expected });
                 }
                 if found < second.least {
-                    self.put_alone(task.task().clone(), settings.reopening())?;
+                    self.put_alone(task.task(), settings.reopening())?;
                     return Ok(None);
                 }
-                (second.task.digest(), self.put_alone(second.task, settings.of_second_wave())?)
+                (second.task.digest(), self.put_alone(&second.task, settings.of_second_wave())?)
             }
         };
-        self.put_alone(
-            task.task().clone(),
-            TaskSettings { refined_by: Some(digest), ..TaskSettings::clone(&settings) },
-        )?;
+        self.put_alone(task.task(), TaskSettings { refined_by: Some(digest), ..TaskSettings::clone(&settings) })?;
         Ok(Some((digest, put)))
     }
 
     fn delete_task(&self, digest: TaskDigest, erase: Erase) -> Result<bool, StoreError> {
         let _change = hold(&self.changes);
-        let (deletion, found) = (self.deletion(), self.find(digest));
-        // A deletion that failed after it had started.
-        let unfinished = self.manifest.deleted_at(digest)?.filter(|at| *at > 0);
-        unfinished.map_or(Ok(()), |at| deletion.finish(digest, at))?;
+        let mut unfinished = self.finish_deletion(digest)?;
+        let found = self.find(digest);
+        if found.is_none() && task_folder(&self.root, digest).exists() {
+            // A deletion that failed before it was recorded.
+            self.put_aside(DeletedTask { digest, key: AT_ONCE, since: AT_ONCE })?;
+            unfinished = true;
+        }
         if let Some(task) = &found {
-            let at = match erase {
-                Erase::Now => AT_ONCE,
-                Erase::AfterGrace => {
-                    deletion.keep_settings(digest, &task.settings())?;
-                    deletion.free_second(digest)?
-                }
-            };
-            self.manifest.bury(digest, at)?;
+            let since = if erase == Erase::Now { AT_ONCE } else { self.free_second(digest)? };
+            let marked = task.mark_deleted(since);
+            // To erase at once needs no space.
+            if erase == Erase::AfterGrace {
+                marked?;
+            }
             write_lock(&self.tasks).remove(&digest);
             task.close();
-            // Should this fail, the next start finishes it.
-            deletion.finish(digest, at)?;
+            // Should this fail, the next deletion, addition or start finishes it.
+            self.put_aside(DeletedTask { digest, key: since, since })?;
         }
         if erase == Erase::AfterGrace {
-            return Ok(found.is_some() || unfinished.is_some());
+            return Ok(found.is_some() || unfinished);
         }
-        let before: Vec<DeletedTask> =
-            deletion::deleted(&*self.disk, &self.root)?.into_iter().filter(|task| task.digest == digest).collect();
-        before.iter().try_for_each(|task| deletion.erase(task))?;
-        Ok(found.is_some() || unfinished.is_some() || !before.is_empty())
+        let before: Vec<DeletedTask> = deleted(&self.root)?.into_iter().filter(|task| task.digest == digest).collect();
+        before.iter().try_for_each(|task| erase_deleted(&self.root, task))?;
+        Ok(found.is_some() || unfinished || !before.is_empty())
     }
 
-    fn deletion(&self) -> Deletion<'_> {
-        Deletion { disk: &*self.disk, root: &self.root, manifest: &self.manifest }
+    /// Finishes a deletion of a task that is not served any more, if it failed after it had started.
+    fn finish_deletion(&self, digest: TaskDigest) -> Result<bool, StoreError> {
+        let folder = task_folder(&self.root, digest);
+        if self.find(digest).is_some() || !folder.exists() {
+            return Ok(false);
+        }
+        let (_, _, deleted_at) = Database::describe(&folder, digest)?;
+        let Some(since) = deleted_at else { return Ok(false) };
+        self.put_aside(DeletedTask { digest, key: since, since })?;
+        Ok(true)
+    }
+
+    /// The present second, or the first later one that no other deletion of the task uses in its name.
+    fn free_second(&self, digest: TaskDigest) -> Result<u64, StoreError> {
+        let taken = deleted(&self.root)?;
+        let is_free = |since: &u64| !taken.iter().any(|task| task.digest == digest && task.since == *since);
+        Ok((now().max(AT_ONCE + 1)..).find(is_free).unwrap_or(u64::MAX))
+    }
+
+    /// Moves the folder of a task that is closed to the deleted ones.
+    fn put_aside(&self, task: DeletedTask) -> Result<(), StoreError> {
+        let (from, to) = (task_folder(&self.root, task.digest), deleted_folder(&self.root, &task));
+        if task.since == AT_ONCE {
+            // An earlier one that was not erased yet.
+            erase_deleted(&self.root, &task)?;
+        }
+        move_folder(&from, &to).at("put aside", &from)
     }
 
     fn find(&self, digest: TaskDigest) -> Option<Arc<FolderTask>> {
@@ -271,13 +250,7 @@ impl FolderStore {
     }
 
     fn add(&self, task: FolderTask) {
-        let mut tasks = write_lock(&self.tasks);
-        tasks.insert(task.task().digest(), Arc::new(task));
-    }
-
-    fn place(&self, task: Task) -> Result<Place, StoreError> {
-        let expected = self.age == Age::Current;
-        Place::open(&self.disk, &self.root, task, &self.manifest, expected, self.options.clone())
+        write_lock(&self.tasks).insert(task.task().digest(), Arc::new(task));
     }
 }
 
@@ -292,7 +265,7 @@ impl ReportStore for FolderStore {
     }
 
     fn put(&self, task: Task, settings: TaskSettings) -> Result<Put, StoreError> {
-        self.reserve.explain(self.put_task(task, settings))
+        self.reserve.explain(self.put_task(&task, settings))
     }
 
     fn delete(&self, digest: TaskDigest, erase: Erase) -> Result<bool, StoreError> {
@@ -302,17 +275,17 @@ impl ReportStore for FolderStore {
     }
 
     fn deleted(&self) -> Result<Vec<DeletedTask>, StoreError> {
-        deletion::deleted(&*self.disk, &self.root)
+        deleted(&self.root)
     }
 
     fn erase(&self, task: &DeletedTask) -> Result<(), StoreError> {
-        self.deletion().erase(task)
+        erase_deleted(&self.root, task)
     }
 
     fn erase_reports(&self, task: TaskDigest, ids: &[ReportId]) -> Result<Option<ErasedReports>, StoreError> {
         // A second wave is opened before it or after it.
         let _change = hold(&self.changes);
-        let erased = self.find(task).map(|task| task.erase(ids, false)).transpose();
+        let erased = self.find(task).map(|task| task.erase(ids)).transpose();
         self.reserve.explain(erased)
     }
 
@@ -321,7 +294,7 @@ impl ReportStore for FolderStore {
     }
 
     fn open_second_wave(&self, first: TaskDigest, second: NextWave) -> Result<Option<(TaskDigest, Put)>, StoreError> {
-        self.reserve.explain(self.open_wave(first, second))
+        self.reserve.explain(self.open_wave(first, &second))
     }
 
     fn check(&self) -> Result<(), String> {
@@ -333,59 +306,105 @@ impl ReportStore for FolderStore {
 
     fn close(&self) {
         read_lock(&self.tasks).values().for_each(|task| task.close());
-        self.manifest.close();
         hold(&self.lock).take();
     }
 }
 
-/// The folder's format, if this software knows it.
-fn read_format(disk: &dyn Disk, root: &Path) -> Result<Age, StoreError> {
-    let path = root.join("format");
-    match read_small(disk, &path, 4096) {
-        Ok(found) if [FORMAT, ERASED_FORMAT].iter().any(|format| found.trim_ascii_end() == format.as_bytes()) => {
-            Ok(Age::Current)
-        }
-        Ok(found) => {
-            let found = String::from_utf8_lossy(&found).trim().chars().take(80).collect();
-            Err(StoreError::Format { path, found })
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Age::New),
-        Err(error) => Err(StoreError::io("read", &path, error)),
-    }
+/// The folder of a task, inside that of its store.
+fn task_folder(root: &Path, task: TaskDigest) -> PathBuf {
+    root.join("tasks").join(task.to_string())
 }
 
-/// Writes the format that fits a folder's files, if it is not there.
-fn write_format(disk: &dyn Disk, root: &Path) -> Result<(), StoreError> {
-    let has_erased = |digest| erased::has_file(disk, &folder_of(root, digest));
-    let format = if task_folders(disk, root)?.into_iter().any(has_erased) { ERASED_FORMAT } else { FORMAT };
-    let (path, format) = (root.join("format"), format!("{format}\n"));
-    if read_small(disk, &path, format.len()).is_ok_and(|found| found == format.as_bytes()) {
-        return Ok(());
-    }
-    write_small(disk, root, "format", format.as_bytes()).at("write", &path)
+/// The folder of a deleted task.
+fn deleted_folder(root: &Path, task: &DeletedTask) -> PathBuf {
+    root.join("deleted").join(format!("{}.{}", task.digest, task.since))
 }
 
-/// Logs the findings of opening a task.
-fn warn_of(damage: &Damage, task: TaskDigest) {
-    for place in &damage.places {
-        tracing::warn!(%task, "{place}");
-    }
-    if damage.cut_bytes > 0 {
-        tracing::info!(%task, bytes = damage.cut_bytes, "cut off bytes that were written but never acknowledged");
-    }
+/// Makes the folders of a store, unless they are there.
+fn make_folders(root: &Path) -> Result<(), StoreError> {
+    ["tasks", "deleted"].iter().try_for_each(|name| make_folder(&root.join(name)).at("make", root))?;
+    [root, folder_of(root)].into_iter().try_for_each(sync_folder).at("make", root)
 }
 
-/// The task of a folder.
-fn read_task(disk: &dyn Disk, folder: &Path, digest: TaskDigest) -> Result<Task, StoreError> {
-    let path = folder.join("task.json");
-    let text = read_small(disk, &path, MAX_TASK_BYTES).at("read", &path)?;
-    let task = match Task::from_json(&String::from_utf8_lossy(&text)) {
-        Ok(task) => task,
-        Err(source) => return Err(StoreError::Task { path, source }),
+/// The names in a folder of a store. One that is not text is not one of ours.
+fn names(folder: &Path) -> Result<Vec<String>, StoreError> {
+    let list = || {
+        let names = fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name().into_string().ok()));
+        names.filter_map(Result::transpose).collect::<io::Result<Vec<String>>>()
     };
-    if task.digest() == digest {
-        Ok(task)
-    } else {
-        Err(StoreError::OtherTask { path, expected: digest, found: task.digest() })
+    list().at("list", folder)
+}
+
+/// The tasks that have a folder in that of their store, in the order of their digests.
+fn task_folders(root: &Path) -> Result<Vec<TaskDigest>, StoreError> {
+    let mut digests: Vec<TaskDigest> =
+        names(&root.join("tasks"))?.iter().filter_map(|name| name.parse().ok()).collect();
+    digests.sort();
+    Ok(digests)
+}
+
+/// The tasks that were deleted and are not erased yet.
+fn deleted(root: &Path) -> Result<Vec<DeletedTask>, StoreError> {
+    let task = |name: &String| {
+        let (digest, since) = name.split_once('.')?;
+        let since = since.parse().ok()?;
+        Some(DeletedTask { digest: digest.parse().ok()?, key: since, since })
+    };
+    let folder = root.join("deleted");
+    if !folder.exists() {
+        return Ok(Vec::new());
+    }
+    Ok(names(&folder)?.iter().filter_map(task).collect())
+}
+
+/// Makes the folder of a task: whole or not at all.
+fn make_task(root: &Path, task: &Task, settings: &TaskSettings) -> Result<(), StoreError> {
+    let folder = task_folder(root, task.digest());
+    let new = folder.with_extension(NEW);
+    remove_folder(&new).at("remove", &new)?;
+    make_folder(&new).at("make", &new)?;
+    // It is closed before it gets its name.
+    Database::create(&new, task, settings)?.empty_log()?;
+    move_folder(&new, &folder).at("make", &folder)
+}
+
+/// Erases every byte of a deleted task.
+fn erase_deleted(root: &Path, task: &DeletedTask) -> Result<(), StoreError> {
+    let folder = deleted_folder(root, task);
+    let erasing = PathBuf::from(format!("{}.{ERASING}", folder.display()));
+    let erase = || {
+        remove_folder(&erasing)?;
+        if folder.exists() {
+            move_folder(&folder, &erasing)?;
+        }
+        remove_folder(&erasing)
+    };
+    erase().at("erase", &folder)
+}
+
+/// Removes what a crash left of folders that were being made or erased.
+fn sweep(root: &Path) -> Result<(), StoreError> {
+    for (place, end) in [("tasks", NEW), ("deleted", ERASING)] {
+        for name in names(&root.join(place))?.iter().filter(|name| name.ends_with(&format!(".{end}"))) {
+            let folder = root.join(place).join(name);
+            remove_folder(&folder).at("remove", &folder)?;
+        }
+    }
+    let at_once = deleted(root)?.into_iter().filter(|task| task.since == AT_ONCE);
+    at_once.into_iter().try_for_each(|task| erase_deleted(root, &task))
+}
+
+/// Moves a folder: when this returns, also after a power cut.
+fn move_folder(from: &Path, to: &Path) -> io::Result<()> {
+    // Its content is durable before it gets its new name.
+    sync_folder(from)?;
+    fs::rename(from, to)?;
+    [to, from].into_iter().map(folder_of).try_for_each(sync_folder)
+}
+
+fn remove_folder(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed.and_then(|()| sync_folder(folder_of(folder))),
     }
 }

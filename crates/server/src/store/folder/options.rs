@@ -1,6 +1,9 @@
 //! The options of a folder.
 
-use super::sizes::Sizes;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
 use crate::store::StoreMetrics;
 use crate::store::queue::MOST_WAITING;
 
@@ -8,30 +11,38 @@ use crate::store::queue::MOST_WAITING;
 #[derive(Clone, Debug)]
 pub(crate) struct FolderOptions {
     /// Batches that may wait per task; beyond them commits are [`CommitError::Busy`](crate::store::CommitError::Busy).
-    /// Default [`MOST_WAITING`].
     pub(crate) queue: usize,
-    /// Bytes of a segment from which it is sealed, or the bytes of the task's aggregate if that is more. Default 256
-    /// MiB.
-    pub(crate) segment_bytes: u64,
-    /// Reports of a segment from which it is sealed. Default 131,072.
-    pub(crate) segment_reports: u64,
-    /// Bytes that are kept free for a start and a deletion on a full disk; none with 0. Default 16 MiB.
+    /// Reports after which the sum is written, or bytes of reports, or of the sum if that is more: as many are summed
+    /// again at a start after a crash.
+    pub(crate) summed_reports: u64,
+    pub(crate) summed_bytes: u64,
+    /// Bytes in the log from which it is written back.
+    pub(crate) log_bytes: u64,
+    /// Bytes of durable reports that may wait to be summed. Beyond them the writer waits, so that memory does not fill
+    /// up.
+    pub(crate) backlog_bytes: usize,
+    /// Bytes of reports that are summed together.
+    pub(crate) sum_bytes: usize,
+    /// Bytes that are kept free for a start and a deletion on a full disk; none with 0.
     pub(crate) reserve_bytes: u64,
-    /// The amounts of work at a time.
-    pub(crate) sizes: Sizes,
     /// The store's metrics.
     pub(crate) metrics: StoreMetrics,
+    /// Told why the server has to stop, if a disk is not to be trusted any more.
+    pub(crate) failed: Arc<watch::Sender<Option<String>>>,
 }
 
 impl Default for FolderOptions {
     fn default() -> Self {
         Self {
             queue: MOST_WAITING,
-            segment_bytes: 256 << 20,
-            segment_reports: 1 << 17,
+            summed_reports: 1 << 17,
+            summed_bytes: 256 << 20,
+            log_bytes: 16 << 20,
+            backlog_bytes: 64 << 20,
+            sum_bytes: 8 << 20,
             reserve_bytes: 16 << 20,
-            sizes: Sizes::default(),
             metrics: StoreMetrics::default(),
+            failed: Arc::new(watch::Sender::new(None)),
         }
     }
 }

@@ -1,11 +1,11 @@
 //! Space for a start and a deletion on a full disk: a file that is released when there is no other space, and created
 //! again when there is.
 
-use std::io::{self, IoSlice};
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use super::disk::Disk;
+use crate::durable::new_private;
 use crate::store::StoreError;
 
 /// Bytes that are written to test whether the disk has space.
@@ -16,15 +16,14 @@ const LEAST_BYTES: u64 = 64 << 10;
 
 /// The reserve of a folder.
 pub(super) struct Reserve {
-    disk: Arc<dyn Disk>,
     root: PathBuf,
     bytes: u64,
 }
 
 impl Reserve {
     /// A reserve of this many bytes, or of as many as there is space for; none with 0.
-    pub(super) fn new(disk: &Arc<dyn Disk>, root: &Path, bytes: u64) -> Self {
-        Self { disk: Arc::clone(disk), root: root.to_owned(), bytes }
+    pub(super) fn new(root: &Path, bytes: u64) -> Self {
+        Self { root: root.to_owned(), bytes }
     }
 
     fn path(&self) -> PathBuf {
@@ -34,14 +33,15 @@ impl Reserve {
     /// Creates it again if it was released.
     pub(super) fn keep(&self) {
         let path = self.path();
-        let length = self.disk.open(&path).and_then(|file| file.length()).unwrap_or(0);
+        let length = fs::metadata(&path).map_or(0, |file| file.len());
         let mut bytes = self.bytes;
         while bytes > length && bytes >= LEAST_BYTES {
-            let Ok(mut file) = self.disk.open(&path).or_else(|_| self.disk.create(&path)) else { return };
+            let opened = File::options().write(true).open(&path).or_else(|_| new_private(&path));
+            let Ok(file) = opened else { return };
             // The existing part stays.
-            match file.reserve(bytes).and_then(|()| file.sync()) {
+            match allocate(&file, bytes).and_then(|()| file.sync_data()) {
                 Ok(()) => return,
-                Err(_) => drop(file.set_length(length)),
+                Err(_) => drop(file.set_len(length)),
             }
             bytes -= bytes / 8;
         }
@@ -53,7 +53,7 @@ impl Reserve {
         if first.is_ok() || !self.is_full() {
             return first;
         }
-        if self.disk.remove(&self.path()).is_err() {
+        if fs::remove_file(self.path()).is_err() {
             return self.explain(first);
         }
         tracing::warn!(folder = %self.root.display(), "the disk is full: the reserve in the folder is used");
@@ -77,15 +77,27 @@ impl Reserve {
     pub(super) fn probe(&self) -> io::Result<()> {
         let path = self.root.join("probe.tmp");
         let probe = || {
-            let mut file = self.disk.create(&path)?;
-            file.write_at(&mut [IoSlice::new(&[0x5a; PROBE_BYTES])], 0)?;
-            file.sync()
+            // Left by a crash.
+            let _ = fs::remove_file(&path);
+            let mut file = new_private(&path)?;
+            file.write_all(&[0x5a; PROBE_BYTES])?;
+            file.sync_data()
         };
         let probed = probe();
-        // The next one overwrites the rest of it.
-        let _ = self.disk.remove(&path);
+        let _ = fs::remove_file(&path);
         probed
     }
+}
+
+/// Takes space on the disk up to this length, as zeros.
+#[cfg(target_os = "linux")]
+fn allocate(file: &File, length: u64) -> io::Result<()> {
+    Ok(rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, length)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn allocate(file: &File, length: u64) -> io::Result<()> {
+    file.set_len(length)
 }
 
 #[cfg(test)]
@@ -98,11 +110,9 @@ mod tests {
     use rand::SeedableRng;
     use tempfile::{TempDir, tempdir};
 
-    use super::super::tests::model::{batch, reports, tasks};
+    use super::super::tests::model::{commit, reports, tasks};
     use super::super::{FolderOptions, FolderStore};
-    use crate::store::{CommitError, Committed, Erase, ReportStore};
-    use ldp_pca::report::Report;
-    use ldp_pca::task::Task;
+    use crate::store::{CommitError, Erase, ReportStore, TaskSettings};
 
     /// A small disk; `None`, with a message, where this user may mount none.
     struct SmallDisk(TempDir);
@@ -136,11 +146,6 @@ mod tests {
         }
     }
 
-    fn commit(store: &FolderStore, task: &Task, reports: &[Report]) -> Result<Committed, CommitError> {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(store.task(task.digest()).unwrap().commit(batch(reports)))
-    }
-
     #[test]
     fn a_full_disk_lets_a_start_and_a_deletion_through() {
         let Some(disk) = SmallDisk::mount(16) else { return };
@@ -148,7 +153,7 @@ mod tests {
         let (tasks, options) = (tasks(), FolderOptions { reserve_bytes: 1 << 20, ..FolderOptions::default() });
         let open = || FolderStore::open(&root, &tasks, options.clone());
         let mut rng = ChaCha8Rng::seed_from_u64(1);
-        let (large, small) = (reports(&tasks[0], &mut rng, 150_000), reports(&tasks[1], &mut rng, 100));
+        let (large, small) = (reports(&tasks[0], &mut rng, 80_000), reports(&tasks[1], &mut rng, 100));
         let store = open().unwrap();
         commit(&store, &tasks[0], &large).unwrap();
         commit(&store, &tasks[1], &small[..50]).unwrap();
@@ -156,14 +161,14 @@ mod tests {
         drop(store);
         for _ in 0..4 {
             disk.fill();
-            // Without the reserve the manifest cannot be opened.
+            // Without the reserve no database can be opened.
             let store = open().unwrap();
             assert_eq!(store.task(tasks[1].digest()).unwrap().counts().records, 50);
             store.close();
         }
         let store = open().unwrap();
         disk.fill();
-        assert!(matches!(commit(&store, &tasks[0], &more(&tasks[0])), Err(CommitError::Write(_))));
+        assert!(matches!(commit(&store, &tasks[0], &reports(&tasks[0], &mut rng, 1_000)), Err(CommitError::Write(_))));
         let reason = store.check().unwrap_err();
         assert!(reason.contains("is full") && reason.contains("DELETE") && !reason.contains("repair"), "{reason}");
         assert!(store.delete(tasks[0].digest(), Erase::Now).unwrap());
@@ -172,22 +177,19 @@ mod tests {
         assert_eq!(fs::metadata(root.join("reserve")).unwrap().len(), 1 << 20);
     }
 
-    /// More than the room that a segment has taken ahead.
-    fn more(task: &Task) -> Vec<Report> {
-        reports(task, &mut ChaCha8Rng::seed_from_u64(2), 300_000)
-    }
-
     #[test]
     fn a_full_disk_without_a_reserve_is_said_to_be_full() {
         let Some(disk) = SmallDisk::mount(4) else { return };
         let root = disk.0.path().join("data");
         let open =
             || FolderStore::open(&root, &tasks(), FolderOptions { reserve_bytes: 0, ..FolderOptions::default() });
-        open().unwrap().close();
+        let store = open().unwrap();
         disk.fill();
-        let error = open().err().unwrap().to_string();
+        let settings = TaskSettings { minimum_batch: Some(7), ..TaskSettings::default() };
+        let error = store.put(tasks().remove(0), settings).unwrap_err().to_string();
         assert!(error.contains("is full") && !error.contains("repair"), "{error}");
-        fs::remove_file(disk.0.path().join("filler")).unwrap();
+        store.close();
+        // It has all the space that it needs.
         open().unwrap();
     }
 }

@@ -198,7 +198,7 @@ impl ReportStore for PostgresStore {
 
     fn open_second_wave(&self, first: TaskDigest, second: NextWave) -> Result<Option<(TaskDigest, Put)>, StoreError> {
         let Some(reports) = self.task(first) else { return Ok(None) };
-        let rows = second.records + reports.damage().passed_over;
+        let rows = second.records + reports.damage().lost;
         self.change(async |client| waves::open(client, first, &second, rows).await)
     }
 

@@ -71,7 +71,7 @@ impl TaskReports for PostgresTask {
     }
 
     fn damage(&self) -> Damage {
-        Damage { passed_over: self.shared.state.passed_over(), ..Damage::default() }
+        Damage { lost: self.shared.state.passed_over(), ..Damage::default() }
     }
 
     fn counts(&self) -> Counts {

@@ -1,94 +1,55 @@
-//! `export`: the reports of a task in one file.
+//! `export`: the reports of a task, one after the other.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
-use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::Progress;
-use super::read::{Folder, Meter};
+use super::super::database::Database;
+use super::super::ids::Ids;
+use super::super::task_folder;
+use super::{Meter, Progress};
 use crate::store::StoreError;
-use crate::store::folder::disk::SystemDisk;
-use crate::store::folder::erased::Erased;
-use crate::store::folder::parquet::{MAGIC, PageHeader};
-use crate::store::folder::segment::{IdsChecksum, footer};
 use ldp_pca::task::TaskDigest;
-
-/// The form of the written reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
-    /// One after the other, as in a file of reports.
-    Plain,
-    /// As one Parquet file.
-    Parquet,
-}
 
 /// The result of [`export`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Exported {
-    /// Reports, each id once.
+    /// Reports.
     pub reports: u64,
-    /// Damaged reports that were left out.
+    /// Reports that were lost or are damaged, and left out.
     pub lost: u64,
 }
 
-/// Writes all reports of a task, in their order of arrival.
+/// Passes all reports of a task to `write` in the order of their arrival, some at a time. A server may have the folder
+/// open.
 ///
 /// # Errors
-/// [`StoreError`] when the folder does not hold the task, a server has it open, or it cannot be read or written to
-/// `output`.
+/// [`StoreError`] when the folder does not hold the task, or it cannot be read or written. [`StoreError::Lossy`] when
+/// reports are lost or damaged, unless `allow_loss`.
 pub fn export(
     root: &Path,
     task: TaskDigest,
-    layout: Layout,
-    output: &mut dyn Write,
+    allow_loss: bool,
+    write: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     progress: Progress<'_>,
 ) -> Result<Exported, StoreError> {
-    let folder = Folder::hold(Arc::new(SystemDisk), root)?;
-    folder.check_format()?;
-    let manifest = folder.manifest()?;
-    let place = folder.place(folder.read_task(task)?, &manifest, true)?;
-    let mut meter = Meter::new(progress, folder.bytes()?);
-    // An erasure that was cut short is finished at the next start.
-    let erased = Erased::read(&*folder.disk, &place.folder, task)?;
-    let mut ids = erased.ids().clone();
-    let mut checksum = IdsChecksum::default();
-    let (mut end, mut lost) = (0, 0);
-    let failed = |error| StoreError::io("write the reports of", &place.folder, error);
-    if layout == Layout::Parquet {
-        end += put(output, MAGIC).map_err(failed)?;
+    let folder = task_folder(root, task);
+    let (database, content) = Database::read(&folder, task, &mut Ids::new())?;
+    let mut exported = Exported { reports: 0, lost: content.lost };
+    let lossy = |lost| StoreError::Lossy { path: folder.clone(), lost, damage: content.damage.clone() };
+    if !(content.damage.is_empty() || allow_loss) {
+        return Err(lossy(content.lost));
     }
-    for (file, path) in folder.segments(task)? {
-        let scanned = meter.scan(&place, (file, &path), &mut |page| {
-            let mut bytes = Vec::with_capacity(page.bytes.len());
-            for (report, frame) in page.reports.iter().zip(page.bytes.chunks(place.report_bytes)) {
-                if ids.insert(report.id()) {
-                    bytes.extend_from_slice(frame);
-                }
-            }
-            if bytes.is_empty() {
-                return Ok(());
-            }
-            checksum.add(&[&bytes], place.report_bytes);
-            if layout == Layout::Parquet {
-                let reports = (bytes.len() / place.report_bytes) as u32;
-                let checksum = crc32fast::hash(&bytes);
-                end += put(output, &PageHeader { reports, bytes: bytes.len() as u32, checksum }.to_bytes())?;
-            }
-            end += put(output, &bytes)?;
-            Ok(())
-        })?;
-        lost += scanned.lost;
-    }
-    lost = lost.max(place.told.missing(ids.len() as u64));
-    if layout == Layout::Parquet {
-        put(output, &footer(&place.task, 0, &checksum, end).to_bytes()).map_err(failed)?;
-    }
-    Ok(Exported { reports: ids.len() as u64 - erased.ids().len() as u64, lost })
-}
-
-fn put(output: &mut dyn Write, bytes: &[u8]) -> io::Result<u64> {
-    output.write_all(bytes)?;
-    Ok(bytes.len() as u64)
+    let mut meter = Meter::new(progress, Database::bytes_in(&folder));
+    database.batches(&content.task, 0, &mut |batch| {
+        meter.add(batch.bytes.len() as u64);
+        exported.reports += batch.reports.len() as u64;
+        exported.lost += batch.lost;
+        if batch.lost > 0 && !allow_loss {
+            return Err(lossy(batch.lost));
+        }
+        write(&batch.bytes).map_err(|error| StoreError::io("write the reports of", &folder, error))
+    })?;
+    Ok(exported)
 }

@@ -1,22 +1,19 @@
 //! `merge`: the reports of several folders in one, each id once.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::io;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use serde::Serialize;
-use tokio::runtime;
 
-use super::Progress;
-use super::read::{Folder, Meter};
-use crate::store::folder::disk::{Disk, SystemDisk};
-use crate::store::folder::erased::Erased;
-use crate::store::folder::place::Place;
-use crate::store::folder::segment::{SegmentFile, files_in};
-use crate::store::folder::{FolderOptions, FolderStore};
-use crate::store::{At, Batch, ReportStore, StoreError, TaskReports, TaskSettings};
-use ldp_pca::report::ReportId;
+use super::super::database::{Content, Database, now};
+use super::super::ids::Ids;
+use super::super::lock::Lock;
+use super::super::{make_folders, make_task, sweep, task_folder, task_folders};
+use super::restore::second_wave;
+use super::{Meter, Progress};
+use crate::store::{StoreError, TaskSettings, sum, take_out};
+use ldp_pca::internal::aggregate::MAX_RECORDS;
+use ldp_pca::report::{ReportId, report_bytes};
 use ldp_pca::task::TaskDigest;
 
 /// The result for one task.
@@ -30,100 +27,94 @@ pub struct MergedTask {
     pub duplicates: u64,
     /// Reports that the task has now.
     pub reports: u64,
+    /// Reports that were lost or are damaged in the folders that were read.
+    pub lost: u64,
 }
 
-/// Adds all tasks and reports of `sources` to the folder `into`, which is created if missing. A new task brings its
-/// settings. A report that was erased from one of the folders is in none afterwards. A first wave that is over in one
-/// of the sources is over afterwards. It can be interrupted and repeated.
+/// A task of one of the folders.
+struct Part {
+    folder: PathBuf,
+    database: Database,
+    content: Content,
+    ids: Ids,
+}
+
+/// Adds all tasks and reports of `sources`, which servers may have open, to the folder `into`, which is made if it is
+/// missing. A new task brings its settings. A report that was erased from one of the folders is in none afterwards. A
+/// first wave that is over in one of the sources is over afterwards. Each task is merged as a whole or not at all; it
+/// can be interrupted and repeated.
 ///
 /// # Errors
-/// [`StoreError`] when a folder cannot be opened, read or written, or a task's quota has no room for the reports. Also,
-/// and then nothing is added, when two folders have different second waves of a task, or a first wave is over in one
-/// and another, or `into`, has further reports.
-pub fn merge(sources: &[PathBuf], into: &Path, progress: Progress<'_>) -> Result<Vec<MergedTask>, StoreError> {
-    merge_on(&(Arc::new(SystemDisk) as Arc<dyn Disk>), sources, into, progress)
-}
-
-pub(in super::super) fn merge_on(
-    disk: &Arc<dyn Disk>,
+/// [`StoreError`] when a folder cannot be opened, read or written, or a task's quota has no room for the reports.
+/// [`StoreError::Lossy`] when reports of a source are lost or damaged, unless `allow_loss`. Also, and then nothing is
+/// added, when two folders have different second waves of a task, or a first wave is over in one and another, or
+/// `into`, has further reports.
+pub fn merge(
     sources: &[PathBuf],
     into: &Path,
+    allow_loss: bool,
     progress: Progress<'_>,
 ) -> Result<Vec<MergedTask>, StoreError> {
-    // All of them are held before anything is written.
-    let mut folders = Vec::with_capacity(sources.len());
-    let mut total = 0;
-    for source in sources {
-        let folder = Folder::hold(Arc::clone(disk), source)?;
-        folder.check_format()?;
-        total += folder.bytes()?;
-        folders.push(folder);
+    make_folders(into)?;
+    let _lock = Lock::take(into)?;
+    sweep(into)?;
+    let mut parts = BTreeMap::<TaskDigest, Vec<Part>>::new();
+    for root in sources {
+        read_parts(root, &mut parts)?;
     }
-    // The server of the folder makes the reserve.
-    let options = FolderOptions { reserve_bytes: 0, ..FolderOptions::default() };
-    let store = FolderStore::open_on(Arc::clone(disk), into, &[], options)?;
+    let lossy = |part: &&Part| !part.content.damage.is_empty() && !allow_loss;
+    if let Some(Part { folder, content, .. }) = parts.values().flatten().find(lossy) {
+        let (path, damage) = (folder.clone(), content.damage.clone());
+        return Err(StoreError::Lossy { path, lost: content.lost, damage });
+    }
+    let mut there = BTreeMap::new();
+    read_parts(into, &mut there)?;
+    check_waves(&there, &parts)?;
+    check_reports(&there, &parts)?;
+    drop(there);
+    let total = parts.values().flatten().map(|part| Database::bytes_in(&part.folder)).sum();
     let mut meter = Meter::new(progress, total);
-    let mut merged = Vec::new();
-    check_waves(&folders, &store)?;
-    check_reports(&folders, &store)?;
-    // Before their reports, so that no report which one folder still has comes back.
-    for folder in &folders {
-        add_erased(folder, &store)?;
-    }
-    for folder in &folders {
-        add(folder, &store, &mut meter, &mut merged)?;
-    }
-    for folder in &folders {
-        close_waves(folder, &store)?;
-    }
-    store.close();
-    Ok(merged)
+    parts.into_iter().map(|(digest, parts)| merge_task(into, digest, &parts, allow_loss, &mut meter)).collect()
 }
 
+/// Reads the tasks of a folder, but for their reports.
+fn read_parts(root: &Path, parts: &mut BTreeMap<TaskDigest, Vec<Part>>) -> Result<(), StoreError> {
+    for digest in task_folders(root)? {
+        let (folder, mut ids) = (task_folder(root, digest), Ids::new());
+        let (database, content) = Database::read(&folder, digest, &mut ids)?;
+        if content.deleted_at.is_none() {
+            parts.entry(digest).or_default().push(Part { folder, database, content, ids });
+        }
+    }
+    Ok(())
+}
+
+type Parts = BTreeMap<TaskDigest, Vec<Part>>;
+
 /// Refuses two second waves of one task.
-fn check_waves(folders: &[Folder], store: &FolderStore) -> Result<(), StoreError> {
+fn check_waves(there: &Parts, parts: &Parts) -> Result<(), StoreError> {
     let mut waves = BTreeMap::new();
-    for folder in folders {
-        for (first, found) in folder.second_waves()? {
-            let expected = *waves.entry(first).or_insert_with(|| store.second_wave_of(first).unwrap_or(found));
-            if expected != found {
-                return Err(StoreError::OtherWave { path: folder.root.clone(), first, expected, found });
-            }
+    for Part { folder, content, .. } in there.values().chain(parts.values()).flatten() {
+        let first = content.task.campaign();
+        let Some(found) = second_wave(&content.task, &content.settings) else { continue };
+        let expected = *waves.entry(first).or_insert(found);
+        if expected != found {
+            return Err(StoreError::OtherWave { path: folder.clone(), first, expected, found });
         }
     }
     Ok(())
 }
 
 /// Refuses further reports for a first wave that is over in one of the folders: its second wave did not see them.
-fn check_reports(folders: &[Folder], store: &FolderStore) -> Result<(), StoreError> {
-    let (mut waves, mut over) = (BTreeMap::<TaskDigest, Vec<(bool, Place)>>::new(), BTreeSet::new());
-    let mut found = |closed: bool, place: Place| {
-        let digest = place.task.digest();
-        if closed {
-            over.insert(digest);
-        }
-        waves.entry(digest).or_default().push((closed, place));
-    };
-    for task in store.tasks() {
-        found(task.settings().is_closed(), store.place(task.task().clone())?);
-    }
-    for folder in folders {
-        let manifest = folder.manifest()?;
-        for (task, row) in folder.served(&manifest)? {
-            found(row.settings.is_closed(), folder.place(task, &manifest, true)?);
-        }
-    }
-    for first in over {
-        let (mut erased, mut of_folders) = (HashSet::<ReportId>::new(), Vec::new());
-        for (closed, place) in &waves[&first] {
-            erased.extend(Erased::read(&*place.disk, &place.folder, first)?.ids());
-            of_folders.push((*closed, place, ids_in(place)?));
-        }
-        for (_, over, fixed) in of_folders.iter().filter(|(closed, ..)| *closed) {
-            for (_, place, ids) in &of_folders {
-                let further = ids.iter().filter(|id| !fixed.contains(id) && !erased.contains(id)).count();
+fn check_reports(there: &Parts, parts: &Parts) -> Result<(), StoreError> {
+    for (digest, own) in parts {
+        let all: Vec<&Part> = own.iter().chain(there.get(digest).into_iter().flatten()).collect();
+        let erased: HashSet<ReportId> = all.iter().flat_map(|part| part.content.erased.iter().copied()).collect();
+        for over in all.iter().filter(|part| part.content.settings.is_closed()) {
+            for part in &all {
+                let further = part.ids.iter().filter(|id| !over.ids.contains(*id) && !erased.contains(id)).count();
                 if further > 0 {
-                    let (path, over) = (place.folder.clone(), over.folder.clone());
+                    let (path, over) = (part.folder.clone(), over.folder.clone());
                     return Err(StoreError::FurtherReports { path, further, over });
                 }
             }
@@ -132,92 +123,80 @@ fn check_reports(folders: &[Folder], store: &FolderStore) -> Result<(), StoreErr
     Ok(())
 }
 
-/// The ids of the reports in a task's segments.
-fn ids_in(place: &Place) -> Result<HashSet<ReportId>, StoreError> {
-    let mut ids = HashSet::new();
-    for (file, path) in files_in(&*place.disk, &place.folder)? {
-        if matches!(file, SegmentFile::Open(_) | SegmentFile::Sealed(_)) {
-            Meter::new(&mut |_, _| {}, 0).scan(place, (file, &path), &mut |page| {
-                ids.extend(page.reports.drain(..).map(|report| report.id()));
-                Ok(())
-            })?;
-        }
-    }
-    Ok(ids)
-}
-
-/// Closes the first waves that are over in one folder.
-fn close_waves(folder: &Folder, store: &FolderStore) -> Result<(), StoreError> {
-    for (task, row) in folder.served(&*folder.manifest()?)? {
-        let Some(target) = store.find(row.digest).filter(|_| row.settings.is_closed()) else { continue };
-        let settings = target.settings();
-        if settings.refined_by.is_none() {
-            let TaskSettings { closed, refined_by, refine_after, refine_rank, .. } = row.settings;
-            let settings = TaskSettings::clone(&settings);
-            store.put(task, TaskSettings { closed, refined_by, refine_after, refine_rank, ..settings })?;
-        }
-    }
-    Ok(())
-}
-
-/// Adds the tasks of one folder that the store does not have, and erases what was erased from the folder.
-fn add_erased(folder: &Folder, store: &FolderStore) -> Result<(), StoreError> {
-    for (task, row) in folder.served(&*folder.manifest()?)? {
-        if store.find(row.digest).is_none() {
-            // Open until its reports are there.
-            store.put(task, TaskSettings { closed: None, refined_by: None, ..row.settings })?;
-        }
-        let erased = Erased::read(&*folder.disk, &folder.task_folder(row.digest), row.digest)?;
-        let ids: Vec<ReportId> = erased.ids().iter().copied().collect();
-        if let Some(target) = store.find(row.digest).filter(|_| !ids.is_empty()) {
-            target.erase(&ids, true)?;
-        }
-    }
-    Ok(())
-}
-
-/// Adds the reports of one folder.
-fn add(
-    folder: &Folder,
-    store: &FolderStore,
+fn merge_task(
+    into: &Path,
+    digest: TaskDigest,
+    parts: &[Part],
+    allow_loss: bool,
     meter: &mut Meter<'_>,
-    merged: &mut Vec<MergedTask>,
-) -> Result<(), StoreError> {
-    let waiting = runtime::Builder::new_current_thread().build();
-    let waiting = waiting.at("merge", &folder.root)?;
-    let manifest = folder.manifest()?;
-    for (task, row) in folder.served(&manifest)? {
-        let place = folder.place(task, &manifest, true)?;
-        let Some(target) = store.find(row.digest) else { continue };
-        let merged = entry(merged, row.digest);
-        for (file, path) in folder.segments(row.digest)? {
-            let mut refused = false;
-            let scanned = meter.scan(&place, (file, &path), &mut |page| {
-                let (reports, bytes) = (std::mem::take(page.reports), page.bytes.to_vec());
-                let batch = Batch { reports, bytes, closed: None, permit: None };
-                let committed = waiting.block_on(target.commit(batch)).map_err(|error| {
-                    refused = true;
-                    io::Error::other(error)
-                })?;
-                merged.added += committed.accepted;
-                merged.duplicates += committed.duplicate;
-                Ok(())
-            });
-            scanned.map_err(|error| match error {
-                StoreError::Io { source, .. } if refused => StoreError::io("add", &path, source),
-                error => error,
-            })?;
+) -> Result<MergedTask, StoreError> {
+    let folder = task_folder(into, digest);
+    let (task, first) = (&parts[0].content.task, &parts[0].content.settings);
+    if !folder.exists() {
+        make_task(into, task, &TaskSettings { closed: None, refined_by: None, ..first.clone() })?;
+    }
+    let mut ids = Ids::new();
+    let (mut database, mut content) = Database::open(&folder, digest, &mut ids)?;
+    if content.deleted_at.is_some() {
+        let problem = "its deletion was cut short: start a server on the folder once".to_owned();
+        return Err(StoreError::Refused { path: folder, problem });
+    }
+    database.complete_sum(&mut content, &mut |_| {})?;
+    let mut total = content.sum;
+    let erased: HashSet<ReportId> = parts.iter().flat_map(|part| part.content.erased.iter().copied()).collect();
+    let gone: HashSet<ReportId> = erased.iter().copied().filter(|id| ids.contains(*id)).collect();
+    let batches = database.find(&gone)?;
+    let mut merged = MergedTask { task: digest.to_string(), added: 0, duplicates: 0, reports: 0, lost: 0 };
+    let refused: HashSet<ReportId> = content.erased.union(&erased).copied().collect();
+    let mut settings = content.settings;
+    let limit = settings.max_records.unwrap_or(MAX_RECORDS);
+    let each = report_bytes(task);
+    database.change(|change| {
+        let mut removed = Vec::new();
+        change.remove(task, &batches, &gone, &mut removed)?;
+        change.refuse(&erased, now())?;
+        if !removed.is_empty() {
+            take_out(&mut total, task, &removed, ids.iter().filter(|id| !gone.contains(id)).collect());
         }
-        merged.reports = target.counts().records;
-    }
-    Ok(())
-}
-
-fn entry(merged: &mut Vec<MergedTask>, digest: TaskDigest) -> &mut MergedTask {
-    let task = digest.to_string();
-    let place = merged.iter().position(|found| found.task == task).unwrap_or(merged.len());
-    if place == merged.len() {
-        merged.push(MergedTask { task, added: 0, duplicates: 0, reports: 0 });
-    }
-    &mut merged[place]
+        for part in parts {
+            merged.lost += part.content.lost;
+            part.database.batches(task, 0, &mut |batch| {
+                meter.add(batch.bytes.len() as u64);
+                merged.lost += batch.lost;
+                if batch.lost > 0 && !allow_loss {
+                    return Err(StoreError::Lossy { path: part.folder.clone(), lost: batch.lost, damage: Vec::new() });
+                }
+                let (mut new, mut bytes) = (Vec::new(), Vec::new());
+                for (report, frame) in batch.reports.into_iter().zip(batch.bytes.chunks(each)) {
+                    if refused.contains(&report.id()) {
+                        continue;
+                    }
+                    if ids.insert(report.id(), None) {
+                        bytes.extend_from_slice(frame);
+                        new.push(report);
+                    } else {
+                        merged.duplicates += 1;
+                    }
+                }
+                merged.added += new.len() as u64;
+                let new_ids: Vec<ReportId> = new.iter().map(ldp_pca::report::Report::id).collect();
+                sum(&mut total, task, &new);
+                if total.records() > limit {
+                    let problem = format!("its quota of {limit} reports has no room for those of the other folders");
+                    return Err(StoreError::database(&folder, problem));
+                }
+                change.append(&new_ids, &[&bytes], each).map_err(|problem| StoreError::database(&folder, problem))
+            })?;
+            let theirs = &part.content.settings;
+            if theirs.is_closed() && settings.refined_by.is_none() {
+                let TaskSettings { closed, refined_by, refine_after, refine_rank, .. } = theirs.clone();
+                settings = TaskSettings { closed, refined_by, refine_after, refine_rank, ..settings.clone() };
+            }
+        }
+        change.configure(&settings)?;
+        change.put_sum(&total)
+    })?;
+    database.empty_log()?;
+    merged.reports = total.records();
+    Ok(merged)
 }

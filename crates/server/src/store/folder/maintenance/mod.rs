@@ -1,28 +1,60 @@
-//! Maintenance of a store's folder that no server has open: verify, repair, export, merge, restore
-//! (docs/store.md).
+//! Maintenance of a store's folder (docs/store.md). Reading it needs no pause of the server; changing it does.
 
+mod backup;
 mod export;
 mod merge;
-mod read;
 mod repair;
 mod restore;
-#[cfg(test)]
-pub(super) mod tests;
 mod verify;
 
-pub use export::{Exported, Layout, export};
+use std::path::Path;
+
+use super::database::Database;
+use super::{names, task_folder, task_folders};
+use crate::store::StoreError;
+use ldp_pca::task::{Task, TaskDigest};
+
+pub use backup::{BackedUp, backup};
+pub use export::{Exported, export};
 pub use merge::{MergedTask, merge};
-pub use read::{read_segment, tasks};
-pub use repair::{Repaired, RepairedTask, repair};
+pub use repair::{Acknowledged, Repaired, RepairedTask, acknowledge, repair};
 pub use restore::{Restored, deleted, restore};
 pub use verify::{Verified, VerifiedTask, verify};
 
-#[cfg(test)]
-pub(super) use merge::merge_on;
-#[cfg(test)]
-pub(super) use restore::restore_on;
-#[cfg(test)]
-pub(super) use verify::verify_on;
-
 /// Receives the number of bytes read, and their total.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64);
+
+/// The progress of reading a folder.
+struct Meter<'a> {
+    progress: Progress<'a>,
+    done: u64,
+    total: u64,
+}
+
+impl<'a> Meter<'a> {
+    fn new(progress: Progress<'a>, total: u64) -> Self {
+        progress(0, total);
+        Self { progress, done: 0, total }
+    }
+
+    fn add(&mut self, bytes: u64) {
+        self.done += bytes;
+        (self.progress)(self.done, self.total.max(self.done));
+    }
+}
+
+/// A task of a store's folder.
+///
+/// # Errors
+/// [`StoreError`] when the folder does not have it, or it cannot be read.
+pub fn task(root: &Path, digest: TaskDigest) -> Result<Task, StoreError> {
+    Database::describe(&task_folder(root, digest), digest).map(|(task, ..)| task)
+}
+
+/// The tasks that have a folder in the folder of a store.
+///
+/// # Errors
+/// [`StoreError`] when it is not there.
+pub fn tasks(root: &Path) -> Result<Vec<TaskDigest>, StoreError> {
+    task_folders(root)
+}

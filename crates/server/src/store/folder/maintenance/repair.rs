@@ -1,238 +1,261 @@
-//! `repair`: rebuilds the manifest from the segments. It deletes nothing that it cannot read.
+//! `repair`: makes a database from what can be read of a damaged one, which is set aside; and `acknowledge`, by which
+//! somebody says that they know what was lost.
 
-use std::path::Path;
-use std::sync::Arc;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::Progress;
-use super::read::{Folder, Meter};
-use crate::store::folder::disk::{Disk, SystemDisk, write_small};
-use crate::store::folder::erased;
-use crate::store::folder::format::{Age, FORMAT};
-use crate::store::folder::manifest::Manifest;
-use crate::store::folder::parquet::{FOOTER_END, Footer};
-use crate::store::folder::place::Place;
-use crate::store::folder::rows::{StoredTask, TaskRow};
-use crate::store::folder::segment::{SegmentFile, damaged_path, open_path, read_footer};
-use crate::store::folder::task::FolderTask;
-use crate::store::folder::{read_format, write_format};
-use crate::store::{At, StoreError, TaskReports, TaskSettings};
-use ldp_pca::task::{Task, TaskDigest};
+use super::super::counter::Found;
+use super::super::database::{COPY, DAMAGED, Database, FILE, REPAIRED, REPAIRING, aside, finish_repair, is_damage};
+use super::super::ids::Ids;
+use super::super::lock::Lock;
+use super::super::salvage::Salvage;
+use super::super::{deleted, deleted_folder, remove_folder, task_folder, task_folders};
+use super::{Meter, Progress, names};
+use crate::durable::sync_folder;
+use crate::store::{At, StoreError, sum};
+use ldp_pca::aggregate::Aggregate;
+use ldp_pca::report::{Report, ReportId, report_bytes};
+use ldp_pca::task::TaskDigest;
 
 /// The result of [`repair`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Repaired {
-    /// Every task that is whole again.
+    /// Every task that is whole, or is again.
     pub tasks: Vec<RepairedTask>,
     /// The changes.
     pub repairs: Vec<String>,
-    /// The losses: reports, with their number and place, settings, or facts that can no longer be known.
+    /// The losses: reports, settings, or facts that can no longer be known.
     pub lost: Vec<String>,
     /// Things left as they were found, and what to do about them.
     pub problems: Vec<String>,
 }
 
-/// A task that is whole again.
+/// A task that is whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RepairedTask {
     /// Its digest.
     pub task: String,
-    /// Reports counted.
+    /// Its reports.
     pub reports: u64,
 }
 
-/// Rebuilds the manifest from the tasks and segments of a folder. Good reports of damaged segments are rewritten, and a
-/// file that cannot be read as a whole is set aside under a name that ends in `.damaged`. Settings of tasks are kept
-/// where their row in the old manifest is intact.
+/// A task of which something was lost, as somebody acknowledges.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Acknowledged {
+    /// Its digest.
+    pub task: String,
+    /// The reports that were lost.
+    pub lost: u64,
+    /// What happened, a sentence each.
+    pub damage: Vec<String>,
+}
+
+/// Replaces every damaged database of a folder, those of deleted tasks among them, by one with all that can be read of
+/// it, and keeps the damaged one under a name that ends in `.damaged`. What was lost is recorded until somebody
+/// acknowledges it. It can be interrupted and repeated.
 ///
 /// # Errors
 /// [`StoreError`] when the folder is not there, a server has it open, or the disk refuses.
 pub fn repair(root: &Path, progress: Progress<'_>) -> Result<Repaired, StoreError> {
-    repair_on(Arc::new(SystemDisk), root, progress)
-}
-
-fn repair_on(disk: Arc<dyn Disk>, root: &Path, progress: Progress<'_>) -> Result<Repaired, StoreError> {
-    let folder = Folder::hold(disk, root)?;
-    let mut meter = Meter::new(progress, folder.bytes()?);
+    let _lock = Lock::take(root)?;
+    let folders = all_folders(root)?;
+    let mut meter = Meter::new(progress, folders.iter().map(|(folder, ..)| Database::bytes_in(folder)).sum());
     let mut done = Repaired::default();
-    let age = repair_format(&folder, &mut done)?;
-    let (manifest, known) = repair_manifest(&folder, age, &mut done)?;
-    for digest in folder.task_folders()? {
-        let task = match folder.read_task(digest) {
-            Ok(task) => task,
-            Err(error) => match task_of_segments(&folder, digest) {
-                Some(task) => {
-                    let path = folder.task_folder(digest);
-                    write_small(&*folder.disk, &path, "task.json", task.to_json().as_bytes()).at("write", &path)?;
-                    done.repairs.push(format!("the task of {digest} was rewritten from its segments ({error})"));
-                    task
-                }
-                None => {
-                    done.problems.push(error.to_string());
-                    continue;
-                }
-            },
+    for (folder, digest, deleted) in folders {
+        let bytes = Database::bytes_in(&folder);
+        finish_repair(&folder).at("repair", &folder)?;
+        let task = digest.to_string();
+        let repaired = match examine(&folder, digest) {
+            Ok((reports, damage)) => {
+                done.lost.extend(damage.iter().map(|damage| format!("task {digest}: {damage}")));
+                Ok(Some(reports))
+            }
+            Err(problem) if is_damage(&problem) => rebuild(&folder, digest, deleted, &problem, &mut done),
+            Err(problem) => Err(problem),
         };
-        if !known.contains(&digest) {
-            let lost = format!("the settings of task {digest}: they are the defaults now, give them again");
-            done.lost.push(lost);
+        match repaired {
+            Ok(reports) => done.tasks.extend(reports.map(|reports| RepairedTask { task, reports })),
+            Err(problem) => done.problems.push(format!("{problem}: it is left as it is")),
         }
-        repair_task(&folder, folder.place(task, &manifest, age == Age::Current)?, &mut meter, &mut done)?;
-    }
-    for row in manifest.tasks()? {
-        if !row.is_deleted() && !folder.task_folders()?.contains(&row.digest) {
-            manifest.forget(row.digest)?;
-            done.lost.push(format!("task {}: its folder is gone, and it was forgotten", row.digest));
-        }
-    }
-    manifest.close();
-    // Now it has everything that this format requires.
-    if age != Age::Current {
-        write_format(&*folder.disk, root)?;
+        meter.add(bytes);
     }
     Ok(done)
 }
 
-/// The age of the folder. A file without the name of a format is a damaged one.
-fn repair_format(folder: &Folder, done: &mut Repaired) -> Result<Age, StoreError> {
-    let is_format = |found: &str| {
-        let number = found.strip_prefix(FORMAT.trim_end_matches(|c: char| c.is_ascii_digit()));
-        number.is_some_and(|number| number.parse::<u32>().is_ok())
-    };
-    let path = folder.root.join("format").display().to_string();
-    let age = match read_format(&*folder.disk, &folder.root) {
-        Err(StoreError::Format { found, .. }) if !is_format(&found) => {
-            done.repairs.push(format!("{path} was damaged"));
-            return Ok(Age::Unknown);
-        }
-        age => age?,
-    };
-    if age == Age::New {
-        done.repairs.push(format!("{path} was missing"));
-    }
-    Ok(age)
+/// The folder of each task, and when it was deleted.
+fn all_folders(root: &Path) -> Result<Vec<(PathBuf, TaskDigest, Option<u64>)>, StoreError> {
+    let served = task_folders(root)?.into_iter().map(|digest| (task_folder(root, digest), digest, None));
+    let deleted = deleted(root)?.into_iter().map(|task| (deleted_folder(root, &task), task.digest, Some(task.since)));
+    Ok(served.chain(deleted).collect())
 }
 
-/// The manifest, rebuilt if it is not intact, and the tasks whose settings are known.
-fn repair_manifest(
-    folder: &Folder,
-    age: Age,
+/// The reports of a database that is intact, and what is known to be lost of it.
+fn examine(folder: &Path, digest: TaskDigest) -> Result<(u64, Vec<String>), StoreError> {
+    let (mut database, content) = Database::open(folder, digest, &mut Ids::new())?;
+    database.check_pages()?;
+    let mut summed = Aggregate::empty(&content.task);
+    database.batches(&content.task, 0, &mut |batch| {
+        if batch.lost > 0 {
+            let problem = format!("batch {} has {} damaged reports", batch.seq, batch.lost);
+            return Err(StoreError::database(&database.path(), problem));
+        }
+        if batch.seq <= content.upto {
+            sum(&mut summed, &content.task, &batch.reports);
+        }
+        Ok(())
+    })?;
+    if summed != content.sum {
+        return Err(StoreError::database(&database.path(), "the written sum is not that of the reports"));
+    }
+    match database.empty_log() {
+        // Somebody reads it.
+        Err(StoreError::Refused { .. }) | Ok(()) => Ok((content.reports, content.damage)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes a new database of what can be read, and puts it in the place of the damaged one. None if too little can be
+/// read.
+fn rebuild(
+    folder: &Path,
+    digest: TaskDigest,
+    deleted: Option<u64>,
+    problem: &StoreError,
     done: &mut Repaired,
-) -> Result<(Arc<Manifest>, Vec<TaskDigest>), StoreError> {
-    let path = folder.manifest_path();
-    // A folder without the name of its format still has a manifest.
-    let opened = Manifest::open(&*folder.disk, &path, if age == Age::New { Age::Unknown } else { age });
-    let error = match opened.and_then(|manifest| Ok((manifest.tasks()?, manifest))) {
-        Ok((rows, manifest)) => {
-            done.lost.extend(manifest.doubt.clone());
-            manifest.count_changes(&*folder.disk)?;
-            return Ok((Arc::new(manifest), rows.iter().map(|row| row.digest).collect()));
+) -> Result<Option<u64>, StoreError> {
+    let copy = folder.join(COPY);
+    let copied = || {
+        remove_folder(&copy)?;
+        fs::create_dir(&copy)?;
+        for end in ["", "-wal"] {
+            let name = format!("{FILE}{end}");
+            match fs::copy(folder.join(&name), copy.join(&name)) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                copied => drop(copied?),
+            }
         }
-        Err(error) => error,
+        Ok(())
     };
-    let connection = folder.disk.database(&path, false);
-    let rows = connection.map(|connection| StoredTask::salvage(&connection)).unwrap_or_default();
-    set_aside(folder)?;
-    done.repairs.push(format!("the manifest was rebuilt from the segments ({error})"));
-    let manifest = Manifest::open(&*folder.disk, &path, Age::New)?;
-    manifest.count_changes(&*folder.disk)?;
-    for row in &rows {
-        manifest.put(row.digest, &row.settings)?;
-        if row.is_deleted() {
-            manifest.bury(row.digest, row.deleted_at)?;
+    copied().at("copy", folder)?;
+    let mut salvage = match Salvage::of(&copy, digest) {
+        Ok(salvage) => salvage,
+        Err(unreadable) => {
+            remove_folder(&copy).at("remove", &copy)?;
+            let remedy = "it is left as it is: restore it from a backup";
+            done.problems.push(format!("{problem}; its task cannot be read ({unreadable}): {remedy}"));
+            return Ok(None);
         }
-    }
-    Ok((Arc::new(manifest), rows.iter().map(|row| row.digest).collect()))
-}
-
-/// Renames the existing manifest as damaged.
-fn set_aside(folder: &Folder) -> Result<(), StoreError> {
-    let names = folder.disk.list(&folder.root).at("list", &folder.root)?;
-    let free = (0..).find(|copy| !names.contains(&format!("store.sqlite.{copy}.damaged"))).unwrap_or(0);
-    for part in ["", "-wal", "-shm", "-changes"] {
-        let name = format!("store.sqlite{part}");
-        if names.contains(&name) {
-            let kept = folder.root.join(format!("store.sqlite.{free}.damaged{part}"));
-            folder.disk.rename(&folder.root.join(name), &kept).at("set aside", &kept)?;
+    };
+    // Its folder's name says it too.
+    salvage.deleted_at = deleted.or(salvage.deleted_at);
+    let counted = Found::read(folder, digest).at("read", folder)?.and_then(|found| found.numbers);
+    let reports = write_anew(folder, &salvage, counted, problem, done)?;
+    drop(salvage);
+    let kept = aside(folder, "");
+    let put = || {
+        for end in ["", "-wal"] {
+            let from = folder.join(format!("{FILE}{end}"));
+            if from.exists() {
+                let to = aside(folder, end);
+                fs::hard_link(&from, &to).or_else(|_| fs::copy(&from, &to).map(drop))?;
+            }
         }
-    }
-    Ok(())
+        sync_folder(folder)?;
+        fs::rename(folder.join(REPAIRING), folder.join(REPAIRED))?;
+        sync_folder(folder)?;
+        finish_repair(folder)?;
+        remove_folder(&copy)
+    };
+    put().at("repair", folder)?;
+    let (mut database, _) = Database::open(folder, digest, &mut Ids::new())?;
+    database.empty_log()?;
+    done.repairs.push(format!("{problem}: it was made anew from what can be read, and is kept as {}", kept.display()));
+    Ok(Some(reports))
 }
 
-/// The task stored in a sealed segment.
-fn task_of_segments(folder: &Folder, digest: TaskDigest) -> Option<Task> {
-    folder.segments(digest).ok()?.iter().find_map(|(_, path)| {
-        let (_, footer) = read_footer(&*folder.disk, path).ok()?;
-        let footer = Footer::read(footer.split_last_chunk::<FOOTER_END>()?.0)?;
-        Task::from_json(footer.note("ldp-pca.task")?).ok().filter(|task| task.digest() == digest)
-    })
-}
-
-fn repair_task(folder: &Folder, place: Place, meter: &mut Meter<'_>, done: &mut Repaired) -> Result<(), StoreError> {
-    let (digest, manifest) = (place.task.digest(), Arc::clone(&place.manifest));
-    let known = manifest.tasks()?.into_iter().find(|row| row.digest == digest);
-    if known.as_ref().is_some_and(TaskRow::is_deleted) {
-        done.repairs.push(format!("task {digest} is being deleted: the next start finishes it"));
-        return Ok(());
+fn write_anew(
+    folder: &Path,
+    salvage: &Salvage,
+    counted: Option<[u64; 2]>,
+    problem: &StoreError,
+    done: &mut Repaired,
+) -> Result<u64, StoreError> {
+    let Salvage { task, .. } = salvage;
+    for end in ["", "-wal", "-shm"] {
+        let _ = fs::remove_file(folder.join(format!("{REPAIRING}{end}")));
     }
-    let settings = known.map_or_else(TaskSettings::default, |row| row.settings);
-    let before = manifest.snapshot(&place.task).and_then(|_| manifest.segments(digest)).unwrap_or_else(|error| {
-        done.repairs.push(format!("the sealed segments of task {digest} were read again ({error})"));
-        Vec::new()
-    });
-    separate_names(folder, digest, done)?;
-    for (file, path) in folder.segments(digest)? {
-        match meter.scan(&place, (file, &path), &mut |_| Ok(())) {
-            Ok(scanned) => {
-                if place.told.damage_in(file, &path, &scanned).is_some() {
-                    done.repairs.push(format!(
-                        "{} is damaged: its {} good reports were rewritten, and the file was set aside",
-                        path.display(),
-                        scanned.reports
-                    ));
+    let changes = counted.map_or(0, |[changes, _]| changes).max(salvage.changes);
+    let settings = salvage.settings.clone().unwrap_or_default();
+    let mut database = Database::create_as(folder, REPAIRING, changes, task, &settings)?;
+    let (mut ids, mut total, mut reports) = (Ids::new(), Aggregate::empty(task), 0);
+    let mut told = vec![format!("it was repaired ({problem})")];
+    if salvage.settings.is_none() {
+        let lost = "the settings of its task are lost: they are the defaults now, give them again".to_owned();
+        done.lost.push(format!("task {}: {lost}", task.digest()));
+        told.push(lost);
+    }
+    let lost = database.change(|change| {
+        let erased: Vec<ReportId> = salvage.erased.iter().map(|(id, _)| *id).collect();
+        for (id, at) in &salvage.erased {
+            change.refuse([id], *at)?;
+            ids.insert(*id, None);
+        }
+        salvage.reports(&mut |found, bytes| {
+            let (mut new, mut kept) = (Vec::new(), Vec::new());
+            for (report, frame) in found.into_iter().zip(bytes.chunks(report_bytes(task))) {
+                if ids.insert(report.id(), None) {
+                    kept.extend_from_slice(frame);
+                    new.push(report);
                 }
             }
-            // Somebody else may be able to read it.
-            Err(StoreError::ForeignReport { source, .. }) => {
-                let kept = damaged_path(&*folder.disk, &place.folder, file.number())
-                    .and_then(|kept| folder.disk.rename(&path, &kept).map(|()| kept))
-                    .at("set aside", &path)?;
-                done.repairs.push(format!("{} was set aside as {}: {source}", path.display(), kept.display()));
-            }
-            Err(error) => return Err(error),
+            let new_ids: Vec<ReportId> = new.iter().map(Report::id).collect();
+            change.append(&new_ids, &[&kept], report_bytes(task))?;
+            reports += new.len() as u64;
+            sum(&mut total, task, &new);
+            Ok(())
+        })?;
+        change.put_sum(&total)?;
+        change.mark_deleted(salvage.deleted_at)?;
+        let lost = counted.map_or(0, |[_, seen]| seen).saturating_sub(reports + erased.len() as u64);
+        if lost > 0 {
+            done.lost.push(format!("task {}: {lost} acknowledged reports", task.digest()));
+            told.push(format!("{lost} acknowledged reports are lost"));
+        } else if counted.is_none() {
+            let unknown = "it is not known whether reports are lost".to_owned();
+            done.lost.push(format!("task {}: {unknown}", task.digest()));
+            told.push(unknown);
         }
-    }
-    let erased = erased::repair(&*folder.disk, &place.folder, digest)?;
-    done.lost.extend(erased.map(|problem| format!("task {digest}: {problem}")));
-    manifest.put(digest, &settings)?;
-    manifest.clear(digest)?;
-    let task = FolderTask::open(place, settings)?;
-    task.close();
-    let after = manifest.segments(digest)?;
-    for row in before {
-        if !after.iter().any(|found| found.number == row.number) {
-            let (number, reports) = (row.number, row.reports);
-            done.lost.push(format!("task {digest}: segment {number} with {reports} reports is gone"));
-        }
-    }
-    done.lost.extend(task.damage().places.iter().map(|place| format!("task {digest}: {place}")));
-    done.tasks.push(RepairedTask { task: digest.to_string(), reports: task.counts().records });
-    Ok(())
+        change.put_losses(salvage.lost + lost, &[&salvage.damage[..], &told].concat())?;
+        Ok(lost)
+    });
+    lost?;
+    database.empty_log()?;
+    Ok(reports)
 }
 
-/// Gives an open segment with the number of a sealed one a new number.
-fn separate_names(folder: &Folder, digest: TaskDigest, done: &mut Repaired) -> Result<(), StoreError> {
-    let files = folder.segments(digest)?;
-    let mut free = files.iter().map(|(file, _)| file.number() + 1).max().unwrap_or(0);
-    for (file, path) in &files {
-        if let SegmentFile::Open(number) = file
-            && files.iter().any(|(other, _)| *other == SegmentFile::Sealed(*number))
-        {
-            folder.disk.rename(path, &open_path(&folder.task_folder(digest), free)).at("rename", path)?;
-            done.repairs.push(format!("{} has now the number {free}, since {number} was sealed", path.display()));
-            free += 1;
+/// Forgets what was lost of a task, or of all: somebody knows of it. Removes what was set aside, too.
+///
+/// # Errors
+/// [`StoreError`] when the folder is not there, a server has it open, or a database cannot be read or changed.
+pub fn acknowledge(root: &Path, task: Option<TaskDigest>) -> Result<Vec<Acknowledged>, StoreError> {
+    let _lock = Lock::take(root)?;
+    let is_asked = |digest: &TaskDigest| task.is_none_or(|task| task == *digest);
+    let folders = all_folders(root)?.into_iter().filter(|(_, digest, _)| is_asked(digest));
+    // All are open before anything is forgotten.
+    let opened = folders.map(|(folder, digest, _)| Ok((Database::open(&folder, digest, &mut Ids::new())?, folder)));
+    let mut done = Vec::new();
+    for ((mut database, content), folder) in opened.collect::<Result<Vec<_>, StoreError>>()? {
+        if !content.damage.is_empty() {
+            database.change(|change| change.put_losses(0, &[]))?;
+            let task = content.task.digest().to_string();
+            done.push(Acknowledged { task, lost: content.lost, damage: content.damage });
+        }
+        for name in names(&folder)?.iter().filter(|name| name.ends_with(DAMAGED)) {
+            fs::remove_file(folder.join(name)).at("remove", &folder.join(name))?;
         }
     }
-    Ok(())
+    Ok(done)
 }

@@ -1,252 +1,210 @@
-//! Folders that the disk changed: what a start, `verify` and `repair` report on each, and that nothing more is lost.
+//! Folders that the disk changed, or a crash: what a start, a reader and a command say, and what is left.
 
 use std::fs;
+use std::path::{Path, PathBuf};
+use std::slice::from_ref;
 
 use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
 use rusqlite::Connection;
-use tempfile::{TempDir, tempdir};
+use tempfile::TempDir;
 
-use super::super::FolderStore;
-use super::super::maintenance::tests::{commit, compact, filled, options, problems, segment};
-use super::super::maintenance::{Repaired, repair, verify};
-use super::model::{batch, reports};
-use crate::store::{Damage, ReportStore, StoreError, TaskSettings};
+use super::super::database::FILE;
+use super::super::maintenance::{Acknowledged, acknowledge, backup, deleted, merge, repair, restore};
+use super::super::{FolderStore, deleted_folder, task_folder};
+use super::model::{commit, compact, copy_folder, dense, exported, files_below, folder, open, options, problems};
+use super::model::{quiet, reports, sum};
+use crate::store::{Committed, Damage, Erase, ReportStore, StoreError, TaskSettings};
 use ldp_pca::report::Report;
 use ldp_pca::task::Task;
 
-fn settings() -> TaskSettings {
-    TaskSettings { minimum_batch: Some(9000), max_records: Some(1000), ..TaskSettings::default() }
-}
-
-/// Fifty reports, 42 of them in two sealed segments, in a task with settings.
-fn folder() -> (TempDir, Vec<Report>) {
-    let (root, all) = filled(&compact());
-    let store = open(&root).unwrap();
-    store.put(compact(), settings()).unwrap();
-    store.close();
+/// Fifty reports in batches of seven, all of them in the written sum.
+fn filled(task: &Task) -> (TempDir, Vec<Report>) {
+    let (root, all) = (folder(), reports(task, &mut ChaCha8Rng::seed_from_u64(5), 50));
+    let store = FolderStore::open(root.path(), from_ref(task), options()).unwrap();
+    all.chunks(7).for_each(|part| _ = commit(&store, task, part).unwrap());
     (root, all)
 }
 
-fn open(root: &TempDir) -> Result<FolderStore, StoreError> {
-    FolderStore::open(root.path(), &[], options())
+/// Flips a bit in the place where these bytes are.
+fn hurt(file: &Path, bytes: &[u8]) {
+    let mut content = fs::read(file).unwrap();
+    let place = content.windows(bytes.len()).position(|window| window == bytes).unwrap();
+    content[place + bytes.len() / 2] ^= 1;
+    fs::write(file, content).unwrap();
 }
 
-fn repaired(root: &TempDir) -> Repaired {
-    repair(root.path(), &mut |_, _| {}).unwrap()
+fn database(root: &Path, task: &Task) -> PathBuf {
+    task_folder(root, task.digest()).join(FILE)
 }
 
-fn damage(store: &FolderStore) -> Damage {
-    store.task(compact().digest()).unwrap().damage()
+fn damage(root: &Path, task: &Task) -> Damage {
+    open(root).unwrap().task(task.digest()).unwrap().damage()
 }
 
-/// How many of these reports are new to a store.
-fn new_in(store: &FolderStore, task: &Task, reports: &[Report]) -> u64 {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(store.task(task.digest()).unwrap().commit(batch(reports))).unwrap().accepted
-}
-
-/// Changes the manifest behind the store's back, as a flipped bit does. The start refuses it, `verify` reports it, and
-/// `repair` restores all reports.
-fn change_manifest(change: &str) -> Repaired {
-    let (root, all) = folder();
-    let connection = Connection::open(root.path().join("store.sqlite")).unwrap();
-    assert!(connection.execute(change, []).unwrap() > 0);
-    drop(connection);
-    let error = open(&root).err().unwrap().to_string();
-    assert!(error.contains("store.sqlite") && error.contains("repair it"), "{error}");
-    assert!(segment(&root, &compact(), "00000000.parquet").exists(), "nothing is erased");
-    assert_ne!(problems(&root), Vec::<String>::new());
-    let repaired = repaired(&root);
-    assert_eq!((repaired.tasks[0].reports, repaired.problems.len()), (50, 0), "{repaired:?}");
-    assert_eq!(problems(&root), Vec::<String>::new());
-    let store = open(&root).unwrap();
-    assert_eq!((damage(&store), new_in(&store, &compact(), &all)), (Damage::default(), 0));
-    let kept = *store.task(compact().digest()).unwrap().settings() == settings();
-    assert_eq!(kept, repaired.lost.is_empty(), "{repaired:?}");
-    repaired
+fn is_lossy<T>(done: &Result<T, StoreError>, reports: u64) -> bool {
+    matches!(done, Err(StoreError::Lossy { lost, .. }) if *lost == reports)
 }
 
 #[test]
-fn a_changed_mark_of_deletion_erases_nothing() {
-    let repaired = change_manifest("UPDATE tasks SET deleted = 1");
-    assert!(repaired.lost[0].contains("settings"), "{repaired:?}");
-}
-
-#[test]
-fn a_changed_setting_is_not_served() {
-    let repaired = change_manifest("UPDATE tasks SET settings = replace(settings, '9000', '9001')");
-    assert!(repaired.lost[0].contains("settings"), "{repaired:?}");
-}
-
-#[test]
-fn a_changed_id_lets_no_report_count_twice() {
-    let repaired = change_manifest("UPDATE segments SET ids = zeroblob(length(ids)) WHERE number = 1");
-    assert!(repaired.lost.is_empty() && repaired.repairs[0].contains("segment 1"), "{repaired:?}");
-}
-
-#[test]
-fn a_row_that_vanished_or_changed_is_missed() {
-    for change in [
-        "DELETE FROM segments WHERE number = 1",
-        "DELETE FROM snapshots",
-        "UPDATE snapshots SET bytes = zeroblob(length(bytes))",
-        "UPDATE segments SET reports = reports + 1",
-        "UPDATE segments SET footer = footer + 1 WHERE number = 0",
-        "UPDATE segments SET checksum = checksum + 1",
-        "UPDATE state SET changes = changes + 1",
-        "DELETE FROM state",
-    ] {
-        let repaired = change_manifest(change);
-        assert!(repaired.lost.is_empty(), "{change}: {repaired:?}");
-    }
-    let repaired = change_manifest("DELETE FROM tasks");
-    assert!(repaired.lost[0].contains("settings"), "{repaired:?}");
-}
-
-#[test]
-fn a_log_of_the_manifest_that_is_lost_is_missed() {
-    let (root, all) = folder();
-    let store = open(&root).unwrap();
-    store.put(compact(), TaskSettings::default()).unwrap();
-    // The files of a killed server, without its log.
-    let copy = tempdir().unwrap();
-    for name in ["format", "store.sqlite", "store.sqlite-changes"] {
-        fs::copy(root.path().join(name), copy.path().join(name)).unwrap();
-    }
+fn a_loss_is_told_until_somebody_acknowledges_it_wherever_the_reports_go() {
+    let (task, [place, copy]) = (compact(), [(); 2].map(|()| folder()));
+    let all = reports(&task, &mut ChaCha8Rng::seed_from_u64(8), 50);
+    let store = FolderStore::open(place.path(), from_ref(&task), options()).unwrap();
+    commit(&store, &task, &all[..20]).unwrap();
     drop(store);
-    fs::rename(root.path().join("tasks"), copy.path().join("tasks")).unwrap();
-    let error = open(&copy).err().unwrap().to_string();
-    assert!(error.contains("the last 1 of its") && error.contains("repair it"), "{error}");
-    assert!(problems(&copy)[0].contains("the last 1 of its"));
-    let repaired = repaired(&copy);
-    assert!(repaired.repairs[0].contains("the last 1 of its"), "{repaired:?}");
-    assert_eq!(new_in(&open(&copy).unwrap(), &compact(), &all), 0);
-    // Without the count nobody knows. That is reported, once.
-    fs::write(copy.path().join("store.sqlite-changes"), "").unwrap();
-    assert!(problems(&copy)[0].contains("store.sqlite-changes"));
-    assert!(open(&copy).unwrap().manifest.doubt.is_some());
-    assert!(open(&copy).unwrap().manifest.doubt.is_none());
+    let store = open(place.path()).unwrap();
+    all[20..].chunks(10).for_each(|part| _ = commit(&store, &task, part).unwrap());
+    quiet(&store);
+    // The files of a killed server, without its log.
+    let root = copy.path().join("data");
+    copy_folder(place.path(), &root);
+    fs::remove_file(database(&root, &task).with_file_name(format!("{FILE}-wal"))).unwrap();
+    let [whole, into, backed, some] = ["whole", "into", "backed", "some"].map(|name| copy.path().join(name));
+    copy_folder(&root, &whole);
+    for start in 0..3 {
+        assert!(problems(&root).iter().any(|told| told.contains("30 acknowledged reports")), "{start}");
+        assert!(is_lossy(&exported(&root, &task, false), 30));
+        assert!(is_lossy(&merge(from_ref(&root), &into, false, &mut |_, _| {}), 30));
+        assert!(!into.join("tasks").join(task.digest().to_string()).exists());
+        assert_eq!(damage(&root, &task).lost, 30);
+    }
+    assert_eq!(exported(&root, &task, true).unwrap(), all[..20]);
+    let merged = merge(from_ref(&root), &into, true, &mut |_, _| {}).unwrap().remove(0);
+    assert_eq!((merged.added, merged.lost), (20, 30));
+    // A backup is not whole either, and says so, even if it is made before a start.
+    for (from, to) in [(&whole, &some), (&root, &backed)] {
+        let told = format!("{:?}", backup(from, to, &mut |_, _| {}).unwrap());
+        assert!(told.contains("30 acknowledged reports"), "{told}");
+        assert_eq!(damage(to, &task).lost, 30);
+    }
+    assert_eq!(acknowledge(&root, Some(dense().digest())).unwrap(), []);
+    let told = acknowledge(&root, None).unwrap();
+    assert!(matches!(&told[..], [Acknowledged { lost: 30, damage, .. }] if damage.len() == 1), "{told:?}");
+    assert_eq!((acknowledge(&root, None).unwrap(), damage(&root, &task)), (vec![], Damage::default()));
+    assert_eq!(problems(&root), [""; 0]);
+    let store = open(&root).unwrap();
+    assert_eq!(commit(&store, &task, &all).unwrap(), Committed { accepted: 30, duplicate: 20, conflicting: 0 });
 }
 
 #[test]
-fn a_damaged_report_of_the_written_segment_is_reported_with_its_place() {
+fn a_damaged_report_is_told_and_what_is_beside_it_stays() {
+    for task in [compact(), dense()] {
+        let (root, all) = filled(&task);
+        let (file, into) = (database(root.path(), &task), root.path().join("into"));
+        hurt(&file, &all[9].to_bytes());
+        let before = fs::read(&file).unwrap();
+        assert_eq!(problems(root.path()), ["batch 2 has 1 damaged reports"]);
+        let options = options();
+        let store = FolderStore::open(root.path(), &[], options.clone()).unwrap();
+        for report in &all[9..11] {
+            let refused = store.erase_reports(task.digest(), &[all[30].id(), report.id()]).unwrap_err().to_string();
+            assert!(refused.contains("repair") && !refused.contains(&report.id().to_string()), "{refused}");
+        }
+        assert_eq!(store.task(task.digest()).unwrap().aggregate().unwrap(), sum(&task, &all));
+        assert!(fs::read(&file).unwrap() == before);
+        assert_eq!(store.erase_reports(task.digest(), &[all[30].id()]).unwrap().unwrap().erased, 1);
+        assert_eq!(*options.failed.borrow(), None);
+        drop(store);
+        assert!(is_lossy(&exported(root.path(), &task, false), 1));
+        assert!(is_lossy(&merge(&[root.path().to_owned()], &into, false, &mut |_, _| {}), 1));
+        assert_eq!(merge(&[root.path().to_owned()], &into, true, &mut |_, _| {}).unwrap()[0].reports, 48);
+        fs::remove_dir_all(&into).unwrap();
+        let repaired = repair(root.path(), &mut |_, _| {}).unwrap();
+        assert_eq!((repaired.tasks[0].reports, repaired.problems.len(), repaired.lost.len()), (48, 0, 1));
+        assert_eq!(damage(root.path(), &task).lost, 1);
+        let store = open(root.path()).unwrap();
+        assert_eq!(commit(&store, &task, &all).unwrap().accepted, 1);
+        drop(store);
+        assert_eq!(acknowledge(root.path(), Some(task.digest())).unwrap()[0].lost, 1);
+        assert_eq!((problems(root.path()), exported(root.path(), &task, false).unwrap().len()), (vec![], 49));
+        assert!(!files_below(root.path()).iter().any(|file| file.to_string_lossy().contains("damaged")));
+    }
+}
+
+#[test]
+fn a_deleted_task_comes_back_whole_or_says_what_it_lacks() {
     let task = compact();
-    let all = reports(&task, &mut ChaCha8Rng::seed_from_u64(8), 10);
-    for repairs in [false, true] {
-        let root = tempdir().unwrap();
-        let store = FolderStore::open(root.path(), std::slice::from_ref(&task), options()).unwrap();
-        commit(&store, &task, &all);
+    let settings = TaskSettings { expires: Some(4_000_000_000), ..TaskSettings::default() };
+    let made = || {
+        let (root, all) = filled(&task);
+        let store = open(root.path()).unwrap();
+        store.put(task.clone(), settings.clone()).unwrap();
+        store.erase_reports(task.digest(), &[all[0].id()]).unwrap();
+        store.delete(task.digest(), Erase::AfterGrace).unwrap();
+        let folder = deleted_folder(root.path(), &store.deleted().unwrap()[0]);
         drop(store);
-        let path = segment(&root, &task, "00000000.open");
-        let mut bytes = fs::read(&path).unwrap();
-        let (length, report) = (bytes.len(), all[3].to_bytes());
-        let place = bytes.windows(report.len()).position(|window| window == report).unwrap();
-        bytes[place + 20] ^= 1;
-        fs::write(&path, &bytes).unwrap();
-        let told = [
-            format!("00000000.open is damaged from byte {place} on, and was acknowledged up to byte {length}"),
-            "1 of 10 acknowledged reports are lost".to_owned(),
-        ];
-        assert_eq!(problems(&root), told);
-        if repairs {
-            let lost = told.map(|told| format!("task {}: {told}", task.digest()));
-            assert_eq!(repaired(&root).lost, lost);
-        } else {
-            let expected = Damage { cut_bytes: 0, passed_over: 1, places: told.to_vec() };
-            assert_eq!(damage(&open(&root).unwrap()), expected);
-        }
-        assert_eq!(fs::read(segment(&root, &task, "00000000.0.damaged")).unwrap(), bytes);
-        assert_eq!(problems(&root), Vec::<String>::new());
-        assert_eq!(new_in(&open(&root).unwrap(), &task, &all), 1);
+        assert_eq!(problems(root.path()), [""; 0]);
+        (root, all, folder)
+    };
+    let (root, _, folder) = made();
+    fs::remove_file(folder.join("changes")).unwrap();
+    assert!(problems(root.path())[0].contains("the count of changes is missing"));
+    let restored = restore(root.path(), task.digest()).unwrap();
+    assert_eq!((restored.reports, restored.damage.len()), (49, 1));
+    assert_eq!(damage(root.path(), &task).places, restored.damage);
+
+    for erased in [false, true] {
+        let (root, all, folder) = made();
+        let bytes = if erased { all[0].id().as_bytes().to_vec() } else { b"\"expires\":4000000000".to_vec() };
+        hurt(&folder.join(FILE), &bytes);
+        assert_eq!(problems(root.path()).len(), 1);
+        assert!(restore(root.path(), task.digest()).is_err());
+        assert_eq!(repair(root.path(), &mut |_, _| {}).unwrap().lost.len(), 1);
+        assert_eq!(problems(root.path()).len(), 2);
+        assert_eq!(restore(root.path(), task.digest()).unwrap().reports, 49);
+        let (lost, store) = (u64::from(erased), open(root.path()).unwrap());
+        let served = store.task(task.digest()).unwrap();
+        assert_eq!((served.damage().lost, served.settings().expires), (lost, settings.expires.filter(|_| erased)));
     }
+
+    let (root, all, folder) = made();
+    hurt(&folder.join(FILE), &all[20].to_bytes());
+    assert_eq!(problems(root.path()).len(), 1);
+    assert!(is_lossy(&restore(root.path(), task.digest()), 1));
+    assert!(open(root.path()).unwrap().delete(task.digest(), Erase::Now).unwrap());
+    assert!(!files_below(root.path()).iter().any(|file| file.ends_with(FILE)));
 }
 
 #[test]
-fn a_cut_of_the_written_segment_is_told_of_with_its_number() {
-    let (root, all) = folder();
-    let path = segment(&root, &compact(), "00000002.open");
-    let told = segment(&root, &compact(), "acknowledged");
-    let (good, acknowledged) = (fs::read(&path).unwrap(), fs::read(&told).unwrap());
-    for length in (0..good.len()).step_by(7) {
-        fs::write(&path, &good[..length]).unwrap();
-        fs::write(&told, &acknowledged).unwrap();
-        let found = problems(&root);
-        let store = open(&root).unwrap();
-        let damage = damage(&store);
-        assert_eq!(found, damage.places, "{length} bytes");
-        assert_eq!(damage.passed_over, new_in(&store, &compact(), &all), "{length} bytes");
-        assert!(damage.places[0].starts_with("00000002.open is damaged from byte"), "{damage:?}");
-        let lost = format!("{} of 50 acknowledged reports are lost", damage.passed_over);
-        assert_eq!((damage.places[1].as_str(), damage.cut_bytes), (&*lost, 0));
-        // All but the reports that were cut.
-        assert!(damage.passed_over <= 8 - (length as u64).saturating_sub(4 + 2 * 48) / 35, "{length}: {damage:?}");
-    }
-    fs::remove_file(&path).unwrap();
-    let lost = ["00000002.open is gone", "8 of 50 acknowledged reports are lost"];
-    assert!(problems(&root).iter().zip(lost).all(|(problem, lost)| problem.starts_with(lost)));
+fn a_start_finishes_what_was_cut_short() {
+    let (task, other) = (compact(), dense());
+    let (root, all) = filled(&task);
+    let (from, to) = (task_folder(root.path(), task.digest()), task_folder(root.path(), other.digest()));
+    // A task that was being made, and one that was being erased.
+    copy_folder(&from, &to.with_extension("new"));
+    copy_folder(&from, &root.path().join("deleted").join(format!("{}.7.erasing", other.digest())));
+    let store = open(root.path()).unwrap();
+    assert_eq!((store.tasks().len(), store.deleted().unwrap().len()), (1, 0));
+    store.find(task.digest()).unwrap().mark_deleted(7).unwrap();
+    drop(store);
+    let store = open(root.path()).unwrap();
+    assert_eq!((store.tasks().len(), store.deleted().unwrap()[0].since), (0, 7));
+    drop(store);
+    assert_eq!((problems(root.path()), deleted(root.path()).unwrap()), (vec![], vec![(task.digest(), 7)]));
+    // A repair whose result was not in its place yet.
+    restore(root.path(), task.digest()).unwrap();
+    fs::rename(from.join(FILE), from.join("reports.sqlite.repaired")).unwrap();
+    fs::write(from.join(FILE), "damaged").unwrap();
+    fs::write(from.join(format!("{FILE}-wal")), "damaged").unwrap();
+    let store = open(root.path()).unwrap();
+    let served = store.task(task.digest()).unwrap();
+    assert_eq!((served.damage(), served.aggregate().unwrap()), (Damage::default(), sum(&task, &all)));
 }
 
+/// A report is not taken for another one of its batch, nor a folder for another task's.
 #[test]
-fn bytes_above_what_was_acknowledged_are_no_loss() {
-    let (root, _) = folder();
-    let path = segment(&root, &compact(), "00000002.open");
-    let good = fs::read(&path).unwrap();
-    fs::write(&path, [&good[..], &good[4..100]].concat()).unwrap();
-    let verified = verify(root.path(), &mut |_, _| {}).unwrap();
-    assert!(verified.is_good() && verified.tasks[0].notes[0].contains("96 bytes that were never acknowledged"));
-    assert_eq!(damage(&open(&root).unwrap()), Damage { cut_bytes: 96, ..Damage::default() });
-    assert_eq!(fs::read(&path).unwrap(), good);
-}
-
-#[test]
-fn without_the_file_of_what_was_acknowledged_nobody_claims_to_know() {
-    let (root, all) = folder();
-    let path = segment(&root, &compact(), "acknowledged");
-    let good = fs::read(&path).unwrap();
-    for bad in [None, Some(&[][..]), Some(&[7; 5000][..]), Some(&good[..20])] {
-        match bad {
-            None => fs::remove_file(&path).unwrap(),
-            Some(bad) => fs::write(&path, bad).unwrap(),
-        }
-        assert!(problems(&root)[0].starts_with("acknowledged "), "{:?}", problems(&root));
-        let store = open(&root).unwrap();
-        assert!(damage(&store).places[0].starts_with("acknowledged "), "{:?}", damage(&store));
-        assert_eq!(new_in(&store, &compact(), &all), 0);
-        drop(store);
-        assert_eq!((problems(&root), damage(&open(&root).unwrap())), (Vec::new(), Damage::default()));
-    }
-    // As a power cut may leave it.
-    fs::write(&path, [&[7; 20], &good[20..]].concat()).unwrap();
-    let verified = verify(root.path(), &mut |_, _| {}).unwrap();
-    let half = verified.tasks[0].notes.iter().any(|note| note.contains("half of"));
-    assert!(verified.is_good() && half, "{verified:?}");
-    assert_eq!(damage(&open(&root).unwrap()), Damage::default());
-}
-
-#[test]
-fn a_sealed_segment_in_the_place_of_another_is_refused() {
-    let (root, all) = folder();
-    let (first, second) =
-        (segment(&root, &compact(), "00000000.parquet"), segment(&root, &compact(), "00000001.parquet"));
-    let swapped = fs::read(&second).unwrap();
-    assert_eq!(swapped.len(), fs::read(&first).unwrap().len());
-    fs::write(&first, &swapped).unwrap();
-    let error = open(&root).err().unwrap().to_string();
-    assert!(error.contains("00000000.parquet does not have the footer"), "{error}");
-    assert!(problems(&root).iter().any(|problem| problem.contains("00000000.parquet")));
-    let lost = repaired(&root).lost;
-    assert!(lost.iter().any(|lost| lost.contains("21 of 50 acknowledged reports are lost")), "{lost:?}");
-    assert_eq!(new_in(&open(&root).unwrap(), &compact(), &all), 21);
-}
-
-#[test]
-fn a_damaged_name_of_the_format_is_refused_and_repaired() {
-    let (root, _) = folder();
-    for bad in ["", "ldp-pcb store 3\n", "ldp-pca store ?\n"] {
-        fs::write(root.path().join("format"), bad).unwrap();
-        assert!(matches!(open(&root), Err(StoreError::Format { .. })));
-        assert!(repaired(&root).repairs[0].contains("format was damaged"));
-        assert_eq!(problems(&root), Vec::<String>::new());
-    }
+fn what_is_in_another_place_than_its_own_is_refused() {
+    let task = compact();
+    let (root, all) = filled(&task);
+    let connection = Connection::open(database(root.path(), &task)).unwrap();
+    let swapped = [&all[8], &all[7]].map(Report::to_bytes).concat();
+    let swap = "UPDATE batches SET reports = CAST(?1 || substr(reports, 71) AS BLOB) WHERE seq = 2";
+    assert_eq!(connection.execute(swap, [swapped]).unwrap(), 1);
+    drop(connection);
+    assert_eq!(problems(root.path()), ["batch 2 has 2 damaged reports"]);
+    let other = task_folder(root.path(), dense().digest());
+    fs::rename(task_folder(root.path(), task.digest()), &other).unwrap();
+    let refused = open(root.path()).err().unwrap().to_string();
+    assert!(refused.contains(&format!("it is of task {}", task.digest())), "{refused}");
 }

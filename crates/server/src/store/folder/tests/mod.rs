@@ -1,11 +1,10 @@
-//! The store as a whole: against a model, on disks that fail, after damage, with small sizes.
+//! The store as a whole: against a model, on disks that fail, after damage, and while others read it.
 
 mod damaged;
-mod erasing;
-mod failing;
+#[cfg(unix)]
+mod disk;
 mod flips;
+mod meanwhile;
 pub(super) mod model;
-pub(super) mod simulated;
-mod small;
 mod speed;
 mod waves;

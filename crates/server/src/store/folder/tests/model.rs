@@ -1,40 +1,54 @@
-//! The store against a trivial one: a set of reports per task. The machine under it stops between any two operations of
-//! its disk.
+//! What the tests share, and the store against a trivial one: a set of reports per task.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::slice;
 
 use chacha20::ChaCha8Rng;
 use futures_util::future::join_all;
 use rand::{RngExt, SeedableRng};
-use tokio::runtime::Runtime;
+use tempfile::{TempDir, tempdir, tempdir_in};
+use tokio::runtime::Builder;
 
-use super::super::disk::Disk;
-use super::super::maintenance::{merge_on, verify_on};
-use super::super::sizes::Sizes;
-use super::super::{FolderOptions, FolderStore};
-use super::simulated::Machine;
-use crate::store::{Batch, CommitError, Committed, Erase, ErasedReports, Put, ReportStore, TaskSettings};
+use super::super::maintenance::{BackedUp, backup, export, merge, restore, verify};
+use super::super::{FolderOptions, FolderStore, task_folder};
+use crate::store::{
+    Batch, CommitError, Committed, Damage, DeletedTask, Erase, ErasedReports, Put, ReportStore, StoreError,
+    TaskSettings,
+};
 use ldp_pca::aggregate::Aggregate;
-use ldp_pca::mechanism::MechanismSpec;
-use ldp_pca::privacy::Epsilon;
+use ldp_pca::mechanism::{Calibration, MechanismSpec};
+use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
-use ldp_pca::report::{Report, ReportId};
+use ldp_pca::report::{Report, ReportId, report_bytes};
 use ldp_pca::schema::Schema;
 use ldp_pca::task::{Folds, Task, TaskDigest};
 
-/// Simulated lives of a store, and what happens in each.
-const LIVES: u64 = 150;
-const STEPS: usize = 80;
+/// Lives of a store, and what happens in each.
+const LIVES: u64 = 18;
+const STEPS: usize = 70;
 
+fn task(dimension: usize, mechanism: MechanismSpec) -> Task {
+    Task::new(Schema::numeric(dimension).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(2).unwrap()).unwrap()
+}
+
+/// Two with compact reports.
 pub(in super::super) fn tasks() -> Vec<Task> {
-    let task = |dimension| {
-        let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 8, cap: 1 };
-        let schema = Schema::numeric(dimension).unwrap();
-        Task::new(schema, Bounding::UnitNorm, mechanism, Folds::new(2).unwrap()).unwrap()
-    };
-    vec![task(2), task(3)]
+    let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 8, cap: 1 };
+    vec![task(2, mechanism), task(3, mechanism)]
+}
+
+/// Compact reports of 35 bytes.
+pub(in super::super) fn compact() -> Task {
+    task(6, MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 16, cap: 2 })
+}
+
+/// Dense reports.
+pub(in super::super) fn dense() -> Task {
+    let (epsilon, delta) = (Epsilon::new(2.0).unwrap(), Delta::new(1e-6).unwrap());
+    task(6, MechanismSpec::Gaussian { epsilon, delta, calibration: Calibration::Analytic })
 }
 
 pub(in super::super) fn reports(task: &Task, rng: &mut ChaCha8Rng, count: usize) -> Vec<Report> {
@@ -43,12 +57,8 @@ pub(in super::super) fn reports(task: &Task, rng: &mut ChaCha8Rng, count: usize)
 }
 
 pub(in super::super) fn batch(reports: &[Report]) -> Batch {
-    Batch {
-        closed: None,
-        bytes: reports.iter().flat_map(Report::to_bytes).collect(),
-        reports: reports.to_vec(),
-        permit: None,
-    }
+    let bytes = reports.iter().flat_map(Report::to_bytes).collect();
+    Batch { reports: reports.to_vec(), bytes, ..Batch::empty() }
 }
 
 pub(in super::super) fn sum<'a>(task: &Task, reports: impl IntoIterator<Item = &'a Report>) -> Aggregate {
@@ -57,204 +67,176 @@ pub(in super::super) fn sum<'a>(task: &Task, reports: impl IntoIterator<Item = &
     aggregate
 }
 
-/// The required content of one task.
-#[derive(Default)]
-struct Expected {
-    settings: TaskSettings,
-    /// Acknowledged, by id.
-    counted: BTreeMap<[u8; 16], Report>,
-    /// Their outcome is unknown: after a restart they may be there, and a retry finds out.
-    doubtful: BTreeMap<[u8; 16], Report>,
-    /// Erased on request, and refused.
-    erased: BTreeMap<[u8; 16], Report>,
-    /// Their erasure failed: they may be there, and a retry erases them.
-    erasing: BTreeMap<[u8; 16], Report>,
+pub(in super::super) fn commit(store: &FolderStore, task: &Task, reports: &[Report]) -> Result<Committed, CommitError> {
+    wait(store.task(task.digest()).unwrap().commit(batch(reports)))
 }
 
-fn ids_of(reports: &BTreeMap<[u8; 16], Report>) -> Vec<ReportId> {
-    reports.values().map(Report::id).collect()
+fn wait<T>(work: impl Future<Output = T>) -> T {
+    Builder::new_current_thread().build().unwrap().block_on(work)
+}
+
+/// A folder in memory where the system can: nothing here has to survive a power cut.
+pub(in super::super) fn folder() -> TempDir {
+    tempdir_in("/dev/shm").or_else(|_| tempdir()).unwrap()
+}
+
+pub(in super::super) fn options() -> FolderOptions {
+    FolderOptions { summed_reports: 20, reserve_bytes: 0, ..FolderOptions::default() }
+}
+
+pub(in super::super) fn open(root: &Path) -> Result<FolderStore, StoreError> {
+    FolderStore::open(root, &[], options())
+}
+
+/// Waits until the writers have nothing to do.
+pub(super) fn quiet(store: &FolderStore) {
+    store.tasks().iter().for_each(|task| _ = wait(task.commit(Batch::empty())).unwrap());
+}
+
+/// The files that a killed process leaves, of a store that is quiet.
+pub(super) fn copy_folder(from: &Path, to: &Path) {
+    for file in files_below(from) {
+        let copy = to.join(file.strip_prefix(from).unwrap());
+        fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        fs::copy(file, copy).unwrap();
+    }
+}
+
+pub(super) fn files_below(root: &Path) -> Vec<PathBuf> {
+    let paths = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path());
+    paths.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+}
+
+pub(super) fn exported(root: &Path, task: &Task, allow_loss: bool) -> Result<Vec<Report>, StoreError> {
+    let mut bytes = Vec::<u8>::new();
+    let mut write = |part: &[u8]| bytes.write_all(part);
+    export(root, task.digest(), allow_loss, &mut write, &mut |_, _| {})?;
+    Ok(bytes.chunks(report_bytes(task)).map(|frame| Report::from_bytes(frame, task).unwrap()).collect())
+}
+
+/// The problems that `verify` has with a folder.
+pub(super) fn problems(root: &Path) -> Vec<String> {
+    let verified = verify(root, &mut |_, _| {}).unwrap();
+    verified.tasks.into_iter().flat_map(|task| task.problems).chain(verified.problems).collect()
+}
+
+/// What a task has to have.
+#[derive(Clone, Default)]
+pub(super) struct Held {
+    pub(super) settings: TaskSettings,
+    pub(super) counted: BTreeMap<[u8; 16], Report>,
+    /// They are refused.
+    pub(super) erased: BTreeMap<[u8; 16], Report>,
+}
+
+impl Held {
+    pub(super) fn add(&mut self, reports: impl IntoIterator<Item = Report>) {
+        self.counted.extend(reports.into_iter().map(|report| (*report.id().as_bytes(), report)));
+    }
+
+    pub(super) fn erase(&mut self, reports: impl IntoIterator<Item = Report>) {
+        self.erased.extend(reports.into_iter().map(|report| (*report.id().as_bytes(), report)));
+        self.counted.retain(|id, _| !self.erased.contains_key(id));
+    }
+
+    /// That a store has this, no more and no less.
+    pub(super) fn assert_in(&self, store: &FolderStore, digest: TaskDigest) {
+        let task = store.task(digest).unwrap();
+        assert_eq!((task.counts().records, task.damage()), (self.counted.len() as u64, Damage::default()));
+        assert_eq!(*task.settings(), self.settings);
+        assert_eq!(task.aggregate().unwrap(), sum(task.task(), self.counted.values()));
+        let known: Vec<Report> = self.counted.values().chain(self.erased.values()).cloned().collect();
+        let duplicate = known.len() as u64;
+        assert_eq!(commit(store, task.task(), &known), Ok(Committed { duplicate, ..Committed::default() }));
+    }
 }
 
 struct Life {
     rng: ChaCha8Rng,
-    machine: Machine,
-    runtime: Runtime,
-    store: Option<FolderStore>,
-    /// Small ones in most lives, so that what is written together is in many pages.
-    sizes: Sizes,
+    options: FolderOptions,
     tasks: Vec<Task>,
-    expected: BTreeMap<TaskDigest, Expected>,
-    /// Tasks whose addition or deletion was interrupted.
-    in_doubt: BTreeSet<TaskDigest>,
-    /// Tasks whose settings were being changed.
-    unsure_settings: BTreeSet<TaskDigest>,
-    stops: u64,
+    place: TempDir,
+    store: Option<FolderStore>,
+    served: BTreeMap<TaskDigest, Held>,
+    deleted: BTreeMap<(TaskDigest, u64), Held>,
 }
 
 impl Life {
     fn new(seed: u64) -> Self {
+        let pick = |choices: [u64; 3], step: u64| choices[(seed / step % 3) as usize];
+        let options = FolderOptions {
+            queue: 8,
+            summed_reports: pick([7, 1 << 17, 1], 1),
+            log_bytes: pick([1000, 1, 16 << 20], 3),
+            backlog_bytes: pick([1, 0, 64 << 20], 1) as usize,
+            sum_bytes: pick([1, 100, 8 << 20], 2) as usize,
+            ..options()
+        };
         let mut life = Self {
             rng: ChaCha8Rng::seed_from_u64(seed),
-            machine: Machine::new(seed),
-            runtime: tokio::runtime::Builder::new_current_thread().build().unwrap(),
+            options,
+            tasks: [tasks(), vec![dense()]].concat(),
+            place: folder(),
             store: None,
-            sizes: Sizes { page: if seed.is_multiple_of(4) { 70 } else { Sizes::default().page }, ..tiny(seed) },
-            tasks: tasks(),
-            expected: BTreeMap::new(),
-            in_doubt: BTreeSet::new(),
-            unsure_settings: BTreeSet::new(),
-            stops: 0,
+            served: BTreeMap::new(),
+            deleted: BTreeMap::new(),
         };
         life.open();
         life
     }
 
-    fn options(&self) -> FolderOptions {
-        FolderOptions { queue: 8, segment_reports: 7, reserve_bytes: 0, sizes: self.sizes, ..FolderOptions::default() }
-    }
-
-    fn disk(&self) -> Arc<dyn Disk> {
-        Arc::new(self.machine.clone())
-    }
-
-    /// Opens the store, however often the machine stops while it does, and compares.
-    fn open(&mut self) {
-        loop {
-            match FolderStore::open_on(self.disk(), Path::new("/data"), &[], self.options()) {
-                Ok(store) => {
-                    self.store = Some(store);
-                    break;
-                }
-                // A full disk is reported as full, and opens when it has space.
-                Err(_) if self.machine.is_full() && !self.machine.has_stopped() => self.machine.set_room(u64::MAX),
-                Err(error) => {
-                    assert!(self.machine.has_stopped(), "a crash left what cannot be opened: {error}");
-                    self.restart_machine();
-                }
-            }
-        }
-        assert_eq!(self.store().manifest.doubt, None);
-        self.settle_doubts();
-        self.compare();
-    }
-
-    fn restart_machine(&mut self) {
-        self.stops += 1;
-        if self.rng.random_bool(0.7) {
-            self.machine.restart();
-        } else {
-            self.machine.revive();
-        }
-        // The next may come soon.
-        if self.rng.random_bool(0.5) {
-            self.machine.stop_after(self.rng.random_range(0..60));
-        }
+    fn root(&self) -> PathBuf {
+        self.place.path().join("data")
     }
 
     fn store(&self) -> &FolderStore {
         self.store.as_ref().unwrap()
     }
 
-    fn reopen(&mut self) {
+    fn open(&mut self) {
         self.store = None;
-        self.machine.fail(0, 0);
-        if self.machine.has_stopped() {
-            self.restart_machine();
-        }
+        self.store = Some(FolderStore::open(&self.root(), &[], self.options.clone()).unwrap());
+    }
+
+    /// Goes on in a copy of the folder that is made while the store is open.
+    fn go_on_in(&mut self, copy: impl FnOnce(&Path, &Path)) {
+        let place = folder();
+        quiet(self.store());
+        copy(&self.root(), &place.path().join("data"));
+        self.store = None;
+        self.place = place;
         self.open();
-    }
-
-    /// After a restart: whether a task that was being added or deleted is there, and which doubtful reports are.
-    fn settle_doubts(&mut self) {
-        for digest in std::mem::take(&mut self.in_doubt) {
-            if self.store().task(digest).is_some() {
-                self.expected.entry(digest).or_default();
-                self.unsure_settings.insert(digest);
-            } else {
-                self.expected.remove(&digest);
-            }
-        }
-        for (digest, mut expected) in std::mem::take(&mut self.expected) {
-            let task = self.store().task(digest).expect("an acknowledged task is there");
-            // Acknowledged reports were on disk before.
-            let damage = task.damage();
-            // (A group in several pages may be torn in the middle, which looks like damage.)
-            let whole = damage.passed_over == 0 && damage.places.is_empty();
-            assert!(whole || self.sizes.page < Sizes::default().page, "{damage:?}");
-            if self.unsure_settings.remove(&digest) {
-                expected.settings = (*task.settings()).clone();
-            }
-            let doubts = expected.doubtful.len() + expected.erasing.len();
-            let (least, most) = (expected.counted.len(), expected.counted.len() + doubts);
-            assert!((least..=most).contains(&(task.counts().records as usize)), "{least} to {most}: {task:?}");
-            let mut doubtful = std::mem::take(&mut expected.doubtful);
-            while let Some((id, report)) = doubtful.pop_first() {
-                match self.runtime.block_on(task.commit(batch(std::slice::from_ref(&report)))) {
-                    Ok(_) => drop(expected.counted.insert(id, report)),
-                    Err(CommitError::Quota { .. }) => {}
-                    Err(CommitError::Write(_) | CommitError::Unknown(_)) => drop(expected.doubtful.insert(id, report)),
-                    Err(error) => panic!("{error}"),
-                }
-            }
-            self.finish_erasures(digest, &mut expected);
-            self.expected.insert(digest, expected);
-        }
-    }
-
-    /// Erases what an erasure that failed left, unless the machine stops again.
-    fn finish_erasures(&self, digest: TaskDigest, expected: &mut Expected) {
-        let ids = ids_of(&expected.erasing);
-        while !ids.is_empty() && !expected.erasing.is_empty() && !self.machine.has_stopped() {
-            self.machine.set_room(u64::MAX);
-            // Syncs fail a few times at most.
-            if let Ok(outcome) = self.store().erase_reports(digest, &ids) {
-                let ErasedReports { erased, before, unknown } = outcome.unwrap();
-                assert_eq!((erased + before, unknown), (ids.len() as u64, 0));
-                expected.erased.append(&mut expected.erasing);
-            }
-        }
-    }
-
-    fn compare(&self) {
-        if self.machine.has_stopped() {
-            return;
-        }
-        let found: BTreeSet<TaskDigest> = self.store().tasks().iter().map(|task| task.task().digest()).collect();
-        assert_eq!(found, self.expected.keys().copied().filter(|digest| !self.in_doubt.contains(digest)).collect());
-        for (digest, expected) in &self.expected {
-            let Some(task) = self.store().task(*digest) else { continue };
-            assert_eq!(task.counts().records, expected.counted.len() as u64);
-            assert_eq!(task.aggregate().unwrap(), sum(task.task(), expected.counted.values()));
-            if !self.unsure_settings.contains(digest) {
-                assert_eq!(*task.settings(), expected.settings);
-            }
-        }
     }
 
     fn step(&mut self) {
         match self.rng.random_range(0..100) {
-            0..50 => self.upload(),
-            50..55 => self.erase_reports(),
-            55..63 => self.put(),
-            63..66 => self.delete(),
-            66 => self.erase(),
-            67..77 => self.reopen(),
-            77..80 => self.machine.set_room(self.rng.random_range(0..400)),
-            80..83 => self.machine.set_room(u64::MAX),
-            83..85 => self.machine.fail(self.rng.random_range(0..4), self.rng.random_range(0..3)),
-            85..88 => {
-                let failures = self.machine.failures();
-                let check = self.store().check();
-                let failed = self.machine.failures() > failures;
-                assert!(check.is_ok() || self.machine.has_stopped() || self.machine.is_full() || failed);
+            0..45 => self.upload(),
+            45..57 => self.erase_reports(),
+            57..66 => self.put(),
+            66..72 => self.delete(),
+            72..75 => self.erase_deleted(),
+            75..80 => self.restore(),
+            80..86 => self.merge(),
+            86..90 => {
+                let held: Vec<&Held> = self.served.values().chain(self.deleted.values()).collect();
+                let tasks = held.len() as u64;
+                let reports = held.iter().map(|held| held.counted.len() as u64).sum();
+                let whole = BackedUp { tasks, reports, ..BackedUp::default() };
+                self.go_on_in(|from, to| assert_eq!(backup(from, to, &mut |_, _| {}).unwrap(), whole));
             }
-            _ => self.machine.stop_after(self.rng.random_range(0..120)),
+            90..95 => self.go_on_in(copy_folder),
+            _ => self.open(),
         }
-        if self.machine.has_stopped() {
-            self.reopen();
-        } else {
-            self.compare();
-        }
+        self.compare();
+    }
+
+    fn compare(&self) {
+        assert!(self.store().tasks().iter().map(|task| task.task().digest()).eq(self.served.keys().copied()));
+        self.served.iter().for_each(|(digest, held)| held.assert_in(self.store(), *digest));
+        let mut deleted: Vec<_> =
+            self.store().deleted().unwrap().iter().map(|task| (task.digest, task.since)).collect();
+        deleted.sort_unstable();
+        assert!(deleted.iter().eq(self.deleted.keys()));
     }
 
     fn some_task(&mut self) -> Task {
@@ -265,233 +247,166 @@ impl Life {
     fn upload(&mut self) {
         let task = self.some_task();
         let Some(place) = self.store().task(task.digest()) else { return };
-        let expected = self.expected.get_mut(&task.digest()).unwrap();
+        let held = self.served.get_mut(&task.digest()).unwrap();
         let batches: Vec<Vec<Report>> = (0..self.rng.random_range(1..4))
             .map(|_| {
-                let count = self.rng.random_range(0..5);
-                let mut reports = reports(&task, &mut self.rng, count);
-                for known in [&expected.counted, &expected.doubtful, &expected.erased] {
-                    let skipped = self.rng.random_range(0..10);
-                    reports.extend(known.values().skip(skipped).take(2).cloned());
+                let count = self.rng.random_range(1..9);
+                let mut sent = reports(&task, &mut self.rng, count);
+                for known in [&held.counted, &held.erased] {
+                    let skipped = self.rng.random_range(0..20);
+                    sent.extend(known.values().skip(skipped).take(2).cloned());
                 }
-                reports.extend(reports.first().cloned());
-                reports
+                // Once more, and once with the payload of another one.
+                sent.push(sent[0].clone());
+                sent.push(Report::from_parts(task.digest(), sent[0].id(), sent[count - 1].payload().to_vec()));
+                sent
             })
-            .filter(|reports| !reports.is_empty())
             .collect();
-        let failures = self.machine.failures();
-        let failed = || self.machine.failures() > failures;
-        let outcomes = self.runtime.block_on(join_all(batches.iter().map(|reports| place.commit(batch(reports)))));
-        for (reports, outcome) in batches.into_iter().zip(outcomes) {
-            let new: BTreeMap<[u8; 16], Report> = reports
-                .iter()
-                .map(|report| (*report.id().as_bytes(), report.clone()))
-                .filter(|(id, _)| !expected.counted.contains_key(id) && !expected.erased.contains_key(id))
+        let outcomes = wait(join_all(batches.iter().map(|sent| place.commit(batch(sent)))));
+        for (sent, outcome) in batches.into_iter().zip(outcomes) {
+            let conflicting = u64::from(sent.first() != sent.last());
+            let sent_reports = sent.len() as u64;
+            // Of two with one id, the first one counts.
+            let new: BTreeMap<[u8; 16], Report> = sent
+                .into_iter()
+                .rev()
+                .map(|report| (*report.id().as_bytes(), report))
+                .filter(|(id, _)| !held.counted.contains_key(id) && !held.erased.contains_key(id))
                 .collect();
-            match outcome {
-                Ok(outcome) => {
-                    let accepted = new.len() as u64;
-                    assert_eq!(
-                        outcome,
-                        Committed { accepted, duplicate: reports.len() as u64 - accepted, conflicting: 0 }
-                    );
-                    expected.doubtful.retain(|id, _| !new.contains_key(id));
-                    expected.counted.extend(new);
-                }
-                Err(CommitError::Quota { limit, records }) => {
-                    assert_eq!(Some(limit), expected.settings.max_records);
-                    assert_eq!(records, expected.counted.len() as u64);
-                    assert!(records + new.len() as u64 > limit && !new.is_empty());
-                }
-                // None of it is there, whatever happens next.
-                Err(CommitError::Write(_)) => assert!(self.machine.has_stopped() || self.machine.is_full() || failed()),
-                Err(CommitError::Unknown(_)) => {
-                    assert!(self.machine.has_stopped() || failed());
-                    expected.doubtful.extend(new);
-                }
-                Err(error) => panic!("{error}"),
-            }
+            let (records, accepted) = (held.counted.len() as u64, new.len() as u64);
+            let expected = match held.settings.max_records {
+                Some(limit) if records + accepted > limit => Err(CommitError::Quota { limit, records }),
+                _ => Ok(Committed { accepted, duplicate: sent_reports - accepted, conflicting }),
+            };
+            assert_eq!(outcome, expected);
+            held.counted.extend(Some(new).filter(|_| outcome.is_ok()).into_iter().flatten());
         }
     }
 
     /// Some reports that are counted, one that was erased before, and one that never was.
     fn erase_reports(&mut self) {
         let task = self.some_task();
-        let digest = task.digest();
-        if self.store().task(digest).is_none() {
-            return;
-        }
         let (skipped, count) = (self.rng.random_range(0..10), self.rng.random_range(0..4));
         let unknown = reports(&task, &mut self.rng, 1).remove(0);
-        let expected = self.expected.get_mut(&digest).unwrap();
-        let wanted: BTreeMap<[u8; 16], Report> =
-            expected.counted.iter().skip(skipped).take(count).map(|(id, report)| (*id, report.clone())).collect();
-        let before: Vec<ReportId> = expected.erased.values().take(1).map(Report::id).collect();
-        expected.counted.retain(|id, _| !wanted.contains_key(id));
-        let ids = [ids_of(&wanted), before.clone(), vec![unknown.id()]].concat();
-        let failures = self.machine.failures();
-        let outcome = self.store().erase_reports(digest, &ids);
-        let failed = self.machine.failures() > failures;
-        let expected = self.expected.get_mut(&digest).unwrap();
-        if let Ok(outcome) = outcome {
-            let erased = wanted.len() as u64;
-            assert_eq!(outcome, Some(ErasedReports { erased, before: before.len() as u64, unknown: 1 }));
-            expected.erased.extend(wanted);
-        } else {
-            assert!(self.machine.has_stopped() || self.machine.is_full() || failed, "{outcome:?}");
-            expected.erasing.extend(wanted);
-            self.reopen();
-        }
+        let files = task_folder(&self.root(), task.digest());
+        let store = self.store.as_ref().unwrap();
+        let Some(held) = self.served.get_mut(&task.digest()) else {
+            return assert_eq!(store.erase_reports(task.digest(), &[unknown.id()]).unwrap(), None);
+        };
+        let wanted: Vec<Report> = held.counted.values().skip(skipped).take(count).cloned().collect();
+        let before: Vec<Report> = held.erased.values().take(1).cloned().collect();
+        let ids: Vec<ReportId> = wanted.iter().chain(&before).chain([&unknown]).map(Report::id).collect();
+        quiet(store);
+        assert!(wanted.iter().all(|report| report.payload().len() < 16 || is_in_files(&files, report)));
+        let (erased, before) = (wanted.len() as u64, before.len() as u64);
+        let outcome = store.erase_reports(task.digest(), &ids).unwrap();
+        assert_eq!(outcome, Some(ErasedReports { erased, before, unknown: 1 }));
+        assert!(!wanted.iter().any(|report| is_in_files(&files, report)));
+        held.erase(wanted);
     }
 
     fn put(&mut self) {
         let task = self.some_task();
-        let digest = task.digest();
-        let max_records = self.rng.random_bool(0.3).then(|| self.rng.random_range(0..60));
-        let settings = TaskSettings { max_records, ..TaskSettings::default() };
-        let known = self.expected.contains_key(&digest) && !self.in_doubt.contains(&digest);
-        let failures = self.machine.failures();
-        match self.store().put(task, settings.clone()) {
-            Ok(put) => {
-                assert!(known == (put == Put::Updated) || self.in_doubt.contains(&digest));
-                self.in_doubt.remove(&digest);
-                self.expected.entry(digest).or_default().settings = settings;
-            }
-            Err(_) => {
-                let failed = self.machine.failures() > failures;
-                assert!(self.machine.has_stopped() || self.machine.is_full() || failed);
-                if known {
-                    self.unsure_settings.insert(digest)
-                } else {
-                    self.in_doubt.insert(digest)
-                };
-            }
-        }
+        let max_records = self.rng.random_bool(0.3).then(|| self.rng.random_range(0..80));
+        let retention = self.rng.random_bool(0.5).then_some(5);
+        let settings = TaskSettings { max_records, retention, ..TaskSettings::default() };
+        let put = if self.served.contains_key(&task.digest()) { Put::Updated } else { Put::Created };
+        assert_eq!(self.store().put(task.clone(), settings.clone()).unwrap(), put);
+        self.served.entry(task.digest()).or_default().settings = settings;
     }
 
     fn delete(&mut self) {
         let digest = self.some_task().digest();
-        let known = self.expected.contains_key(&digest);
-        let failures = self.machine.failures();
-        let erase = if self.rng.random_bool(0.5) { Erase::Now } else { Erase::AfterGrace };
-        match self.store().delete(digest, erase) {
-            Ok(deleted) => {
-                assert!(deleted == known || deleted && erase == Erase::Now);
-                self.expected.remove(&digest);
-                assert!(!known || !self.machine.holds_below(&Path::new("/data/tasks").join(digest.to_string())));
-            }
-            Err(_) => {
-                let failed = self.machine.failures() > failures;
-                assert!(self.machine.has_stopped() || self.machine.is_full() || failed);
-                if known && self.store().task(digest).is_none() {
-                    self.in_doubt.insert(digest);
-                }
-            }
+        let known = self.served.remove(&digest);
+        if self.rng.random_bool(0.3) {
+            let before = self.deleted.len();
+            self.deleted.retain(|(of, _), _| *of != digest);
+            let was_there = known.is_some() || self.deleted.len() < before;
+            assert_eq!(self.store().delete(digest, Erase::Now).unwrap(), was_there);
+        } else {
+            assert_eq!(self.store().delete(digest, Erase::AfterGrace).unwrap(), known.is_some());
+            let deleted = self.store().deleted().unwrap().into_iter().map(|task| (task.digest, task.since));
+            let new: Vec<_> = deleted.filter(|task| !self.deleted.contains_key(task)).collect();
+            assert_eq!(new.len(), usize::from(known.is_some()));
+            self.deleted.extend(new.into_iter().zip(known));
         }
     }
 
-    /// Deleted tasks are erased, whatever else has the same digest.
-    fn erase(&mut self) {
-        let Ok(deleted) = self.store().deleted() else { return assert!(self.machine.has_stopped()) };
-        for task in deleted {
-            let erased = self.store().erase(&task);
-            assert!(erased.is_ok() || self.machine.has_stopped());
+    fn erase_deleted(&mut self) {
+        let Some(((digest, since), _)) = self.deleted.pop_first() else { return };
+        self.store().erase(&DeletedTask { digest, key: since, since }).unwrap();
+    }
+
+    fn restore(&mut self) {
+        let digest = self.some_task().digest();
+        self.store = None;
+        let restored = restore(&self.root(), digest);
+        let last = self.deleted.keys().filter(|(of, _)| *of == digest).max().copied();
+        if let Some(last) = last.filter(|_| !self.served.contains_key(&digest)) {
+            let mut held = self.deleted.remove(&last).unwrap();
+            let restored = restored.unwrap();
+            let had_retention = held.settings.retention.take().is_some();
+            assert_eq!((restored.reports, restored.deleted), (held.counted.len() as u64, last.1));
+            assert_eq!((restored.without_retention, restored.damage), (had_retention, vec![]));
+            self.served.insert(digest, held);
+        } else {
+            assert!(restored.is_err());
         }
+        self.open();
+    }
+
+    /// With another aggregator's folder that has some of the reports, erased ones, and others.
+    fn merge(&mut self) {
+        let task = self.some_task();
+        let mut held = self.served.get(&task.digest()).cloned().unwrap_or_default();
+        let mut sent = reports(&task, &mut self.rng, 9);
+        sent.extend(held.counted.values().step_by(2).cloned());
+        let gone = [sent[0].clone(), sent[sent.len() - 1].clone()];
+        sent.extend(held.erased.values().cloned());
+        let other = folder();
+        let source = FolderStore::open(other.path(), slice::from_ref(&task), self.options.clone()).unwrap();
+        sent.chunks(4).for_each(|part| assert_eq!(commit(&source, &task, part).unwrap().accepted, part.len() as u64));
+        source.erase_reports(task.digest(), &gone.each_ref().map(Report::id)).unwrap();
+        // Its server may have it open.
+        let source = Some(source).filter(|_| self.rng.random_bool(0.5));
+        self.store = None;
+        let merged = merge(&[other.path().to_owned()], &self.root(), false, &mut |_, _| {});
+        drop(source);
+        let refused = std::mem::take(&mut held.erased);
+        held.add(sent);
+        held.erase(gone.into_iter().chain(refused.into_values()));
+        let reports = held.counted.len() as u64;
+        if held.settings.max_records.is_some_and(|limit| reports > limit) {
+            assert!(merged.is_err());
+        } else {
+            assert_eq!(merged.unwrap()[0].reports, reports);
+            self.served.insert(task.digest(), held);
+        }
+        self.open();
     }
 }
 
-impl Life {
-    /// Closes the store, verifies its folder, and merges it with another aggregator's that has some of its reports and
-    /// others, however often the machine stops.
-    fn end(&mut self) {
-        self.machine.set_room(u64::MAX);
-        self.machine.revive();
-        self.reopen();
-        self.machine.revive();
-        for (digest, expected) in &self.expected {
-            let task = self.store().task(*digest).unwrap().task().clone();
-            self.store().put(task, TaskSettings::default()).unwrap();
-            assert!(expected.doubtful.is_empty() || expected.settings.max_records.is_some());
-            assert!(expected.erasing.is_empty());
-        }
-        self.store = None;
-        self.assert_verified("/data");
-
-        let other = FolderStore::open_on(self.disk(), Path::new("/other"), &self.tasks, self.options()).unwrap();
-        for task in &self.tasks {
-            let expected = self.expected.entry(task.digest()).or_default();
-            let known = expected.counted.values().step_by(2).cloned();
-            let sent: Vec<Report> = reports(task, &mut self.rng, 9).into_iter().chain(known).collect();
-            // The other one does not know that these were erased.
-            let erased: Vec<Report> = expected.erased.values().cloned().collect();
-            self.runtime.block_on(other.task(task.digest()).unwrap().commit(batch(&erased))).unwrap();
-            self.runtime.block_on(other.task(task.digest()).unwrap().commit(batch(&sent))).unwrap();
-            expected.counted.extend(sent.into_iter().map(|report| (*report.id().as_bytes(), report)));
-        }
-        drop(other);
-        self.machine.stop_after(self.rng.random_range(0..200));
-        let merged = loop {
-            match merge_on(&self.disk(), &["/data".into(), "/other".into()], Path::new("/merged"), &mut |_, _| {}) {
-                Ok(merged) if !self.machine.has_stopped() => break merged,
-                result => {
-                    assert!(self.machine.has_stopped(), "{result:?}");
-                    self.restart_machine();
-                }
-            }
-        };
-        self.machine.revive();
-        for merged in merged {
-            let digest: TaskDigest = merged.task.parse().unwrap();
-            assert_eq!(merged.reports, self.expected[&digest].counted.len() as u64);
-        }
-        let together = FolderStore::open_on(self.disk(), Path::new("/merged"), &[], self.options()).unwrap();
-        for task in &self.tasks {
-            let aggregate = together.task(task.digest()).unwrap().aggregate().unwrap();
-            assert_eq!(aggregate, sum(task, self.expected[&task.digest()].counted.values()));
-        }
-        drop(together);
-        self.assert_verified("/merged");
-    }
-
-    fn assert_verified(&self, folder: &str) {
-        let verified = verify_on(self.disk(), Path::new(folder), &mut |_, _| {}).unwrap();
-        assert!(verified.is_good(), "{verified:?}");
-    }
+/// Whether any file of a folder has a part of a report's payload, which is not short.
+fn is_in_files(folder: &Path, report: &Report) -> bool {
+    files_below(folder).iter().any(|file| {
+        let bytes = fs::read(file).unwrap();
+        report.payload().chunks_exact(16).any(|part| bytes.windows(16).any(|window| window == part))
+    })
 }
 
 #[test]
-fn whenever_the_machine_stops_the_store_is_the_set_of_acknowledged_reports() {
-    let (mut operations, mut stops, mut counted, mut erased) = (0, 0, 0, 0);
+fn the_store_is_the_set_of_acknowledged_reports_whatever_happens() {
+    let (mut counted, mut erased) = (0, 0);
     for seed in 0..LIVES {
         let mut life = Life::new(seed);
-        for _ in 0..STEPS {
-            life.step();
+        (0..STEPS).for_each(|_| life.step());
+        life.store = None;
+        let verified = verify(&life.root(), &mut |_, _| {}).unwrap();
+        assert!(verified.is_good(), "{verified:?}");
+        for (held, found) in life.served.values().zip(verified.tasks) {
+            assert_eq!((found.reports, found.erased), (held.counted.len() as u64, held.erased.len() as u64));
+            (counted, erased) = (counted + held.counted.len(), erased + held.erased.len());
         }
-        life.end();
-        operations += life.machine.operations();
-        stops += life.stops;
-        counted += life.expected.values().map(|expected| expected.counted.len()).sum::<usize>();
-        erased += life.expected.values().map(|expected| expected.erased.len()).sum::<usize>();
     }
-    let steps = LIVES * STEPS as u64;
-    println!("{steps} steps, {operations} operations, {stops} stops, {counted} reports, {erased} erased");
-    // The store's writer is a thread, so the numbers vary: 140 to 160 are erased.
-    let busy = stops > LIVES && counted > 10 * LIVES as usize && 2 * erased > LIVES as usize;
-    assert!(busy, "the lives are too quiet to show anything");
-}
-
-/// Sizes that go through all their choices with the seed, the usual ones among them.
-pub(super) fn tiny(seed: u64) -> Sizes {
-    let pick = |choices: [usize; 4], step: u64| choices[((seed / step) % 4) as usize];
-    Sizes {
-        page: pick([1, 70, 200, 8 << 20], 1),
-        worth_a_part: pick([0, usize::MAX, 100, 4096], 4),
-        least_room: pick([0, 0, 100, 256 << 10], 1) as u64,
-        most_room: pick([0, 500, 1000, 32 << 20], 1) as u64,
-        searched: pick([1, 7, 40, 1 << 20], 2),
-        copied: pick([1, 35, 100, 1 << 20], 2),
-        backlog: pick([0, 1, 100, 64 << 20], 1),
-        summed: pick([0, 1, 100, 8 << 20], 2),
-        snapshot_part: pick([1, 40, 100, 16 << 20], 1),
-    }
+    assert!(counted > 20 * LIVES as usize && erased > 2 * LIVES as usize, "too quiet: {counted} {erased}");
 }

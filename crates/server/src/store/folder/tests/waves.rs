@@ -1,102 +1,146 @@
-//! The steps of a second wave, on a machine that stops between any two operations of its disk.
+//! The steps of a second wave, and what commands do with its tasks.
 
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::slice;
 
 use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
-use tokio::runtime::Builder;
 
-use super::super::{FolderOptions, FolderStore};
-use super::model::{batch, reports, tasks};
-use super::simulated::Machine;
+use super::super::FolderStore;
+use super::super::maintenance::{deleted, merge, restore, tasks as tasks_of};
+use super::model::{commit, folder, open, options, reports, sum, tasks};
 use crate::store::tests::second_wave;
-use crate::store::{CommitError, Committed, Put, RefinementPlan, ReportStore, StoreError, TaskSettings};
-use ldp_pca::task::{Task, TaskDigest};
+use crate::store::{CommitError, Committed, Erase, Put, RefinementPlan, ReportStore, StoreError, TaskSettings};
+use ldp_pca::report::Report;
+use ldp_pca::task::Task;
 
 const PLAN: RefinementPlan = RefinementPlan { after: 4, rank: 1 };
 
-fn open(machine: &Machine, task: &Task) -> FolderStore {
-    let options = FolderOptions { reserve_bytes: 0, ..FolderOptions::default() };
-    FolderStore::open_on(Arc::new(machine.clone()), Path::new("/data"), std::slice::from_ref(task), options).unwrap()
+/// The task of a first wave, and reports.
+fn first() -> (Task, Vec<Report>) {
+    let task = tasks().remove(1);
+    let all = reports(&task, &mut ChaCha8Rng::seed_from_u64(2), 30);
+    (task, all)
 }
 
-/// Both steps, with a second wave along this axis.
-fn refine(store: &FolderStore, task: &Task, axis: usize) -> Result<Option<(TaskDigest, Put)>, StoreError> {
-    store.close_first_wave(task.digest(), PLAN)?;
-    store.open_second_wave(task.digest(), second_wave(task, axis, 5))
+fn filled(root: &Path, task: &Task, reports: &[Report]) -> FolderStore {
+    let store = FolderStore::open(root, slice::from_ref(task), options()).unwrap();
+    commit(&store, task, reports).unwrap();
+    store
 }
 
 #[test]
 fn a_second_wave_is_of_the_reports_that_are_there_and_the_only_one() {
-    let (task, runtime) = (tasks().remove(1), Builder::new_current_thread().build().unwrap());
-    let all = reports(&task, &mut ChaCha8Rng::seed_from_u64(2), 6);
-    let store = open(&Machine::new(1), &task);
-    let commit = |reports: &[_]| runtime.block_on(store.task(task.digest()).unwrap().commit(batch(reports)));
-    commit(&all[..5]).unwrap();
+    let ((task, all), root) = (first(), folder());
+    let store = filled(root.path(), &task, &all[..5]);
+    let settings = TaskSettings { minimum_batch: Some(3), ..TaskSettings::default() };
+    store.put(task.clone(), settings.clone()).unwrap();
+    let open_of =
+        |store: &FolderStore, axis, records| store.open_second_wave(task.digest(), second_wave(&task, axis, records));
+    assert_eq!(open_of(&store, 0, 5).unwrap(), None, "the first one goes on");
     assert!(store.close_first_wave(task.digest(), PLAN).unwrap());
     // Somebody erases a report after the sums were computed.
     store.erase_reports(task.digest(), &[all[0].id()]).unwrap();
-    let open_of = |axis, records| store.open_second_wave(task.digest(), second_wave(&task, axis, records));
-    assert!(matches!(open_of(0, 5), Err(StoreError::OtherSums { found: 4, expected: 5, .. })));
+    assert!(matches!(open_of(&store, 0, 5), Err(StoreError::OtherSums { found: 4, expected: 5, .. })));
     store.erase_reports(task.digest(), &[all[1].id()]).unwrap();
-    assert_eq!(open_of(0, 3).unwrap(), None, "too few are left");
-    let settings = store.task(task.digest()).unwrap().settings();
-    assert_eq!((settings.is_closed(), settings.refined_by, store.tasks().len()), (false, None, 1));
-    commit(&all[5..]).unwrap();
-    let second = |axis| second_wave(&task, axis, 4).task;
+    assert_eq!(open_of(&store, 0, 3).unwrap(), None, "too few are left");
+    let found = store.task(task.digest()).unwrap().settings();
+    assert_eq!((found.is_closed(), found.refined_by, store.tasks().len()), (false, None, 1));
+    commit(&store, &task, &all[5..6]).unwrap();
     assert!(store.close_first_wave(task.digest(), PLAN).unwrap());
-    let named = second(0).digest();
-    assert_eq!(open_of(0, 4).unwrap(), Some((named, Put::Created)));
-    let refused = store.put(second(1), TaskSettings::default());
+    // A crash after the second wave was added, and before the first one named it.
+    let second = second_wave(&task, 0, 4).task;
+    let named = second.digest();
+    assert_eq!(store.put(second.clone(), settings.clone()).unwrap(), Put::Created);
+    drop(store);
+    let store = open(root.path()).unwrap();
+    for _ in 0..2 {
+        assert_eq!(open_of(&store, 1, 4).unwrap(), Some((named, Put::Updated)));
+    }
+    let refused = store.put(second_wave(&task, 1, 4).task, TaskSettings::default());
     assert!(matches!(refused, Err(StoreError::SecondWave { second, .. }) if second == named), "{refused:?}");
-    assert_eq!(store.put(second(0), TaskSettings::default()).unwrap(), Put::Updated);
+    assert_eq!(store.put(second, settings.clone()).unwrap(), Put::Updated);
+    drop(store);
+    let store = open(root.path()).unwrap();
+    let found = store.task(task.digest()).unwrap().settings();
+    assert_eq!(*found, TaskSettings { refined_by: Some(named), ..settings.closing(PLAN) });
+    assert_eq!(commit(&store, &task, &all[..6]), Ok(Committed { duplicate: 6, ..Committed::default() }));
+    assert_eq!(commit(&store, &task, &all), Err(CommitError::Refined(Some(named))));
+}
+
+/// Closes the first wave, and opens a second one along an axis.
+fn refine(store: &FolderStore, task: &Task, axis: usize) -> Task {
+    assert!(store.close_first_wave(task.digest(), PLAN).unwrap());
+    let second = second_wave(task, axis, store.task(task.digest()).unwrap().counts().records);
+    let wave = second.task.clone();
+    assert_eq!(store.open_second_wave(task.digest(), second).unwrap(), Some((wave.digest(), Put::Created)));
+    wave
+}
+
+/// A first wave that is over is a fixed set, and has one second wave.
+#[test]
+fn a_merge_keeps_a_first_wave_closed_and_refuses_what_its_second_wave_does_not_know() {
+    let ((task, all), folders) = (first(), [(); 5].map(|()| folder()));
+    let [some, here, there, more, into] = folders.each_ref().map(|folder| folder.path().to_owned());
+    drop(filled(&some, &task, &all[..10]));
+    let second = refine(&filled(&here, &task, &all[..20]), &task, 0);
+    refine(&filled(&there, &task, &all[..20]), &task, 1);
+    drop(filled(&more, &task, &all[15..22]));
+    let merge = |sources: &[&PathBuf], into: &Path| {
+        let sources: Vec<PathBuf> = sources.iter().copied().cloned().collect();
+        merge(&sources, into, false, &mut |_, _| {})
+    };
+    for added in [20, 0] {
+        let merged = merge(&[&some, &here], &into).unwrap();
+        assert_eq!(merged.iter().map(|task| task.added).sum::<u64>(), added);
+    }
+    let store = open(&into).unwrap();
+    let found = store.task(task.digest()).unwrap();
+    assert_eq!((found.settings().is_closed(), found.settings().refined_by), (true, Some(second.digest())));
+    assert_eq!(found.aggregate().unwrap(), sum(&task, &all[..20]));
+    assert!(merge(&[&some], &into).unwrap_err().to_string().contains("another server holds"));
+    drop((store, found));
+    for (sources, into) in [(&[&there][..], &into), (&[&here, &there][..], &some)] {
+        assert!(matches!(merge(sources, into), Err(StoreError::OtherWave { .. })));
+    }
+    let further = |sources: &[&PathBuf], into: &Path| {
+        let refused = merge(sources, into);
+        assert!(matches!(refused, Err(StoreError::FurtherReports { further: 2, .. })), "{refused:?}");
+    };
+    let new = folders[4].path().join("new");
+    further(&[&more, &here], &new);
+    // Also where the folder that they are merged into has them, or is over.
+    further(&[&here], &more);
+    further(&[&more], &here);
+    assert_eq!(tasks_of(&new).unwrap(), []);
+    // Reports that were erased are not there.
+    open(&more).unwrap().erase_reports(task.digest(), &[20, 21, 19].map(|report| all[report].id())).unwrap();
+    merge(&[&here], &more).unwrap();
+    assert_eq!(open(&more).unwrap().task(task.digest()).unwrap().aggregate().unwrap(), sum(&task, &all[..19]));
 }
 
 #[test]
-fn a_campaign_has_one_second_wave_wherever_the_machine_stops() {
-    let (task, runtime) = (tasks().remove(1), Builder::new_current_thread().build().unwrap());
-    let all = reports(&task, &mut ChaCha8Rng::seed_from_u64(1), 6);
-    let mut stops = 0;
-    for operations in 0.. {
-        let machine = Machine::new(operations);
-        let store = open(&machine, &task);
-        let settings = TaskSettings { minimum_batch: Some(3), ..TaskSettings::default() };
-        store.put(task.clone(), settings.clone()).unwrap();
-        let commit = |store: &FolderStore, reports: &[_]| {
-            runtime.block_on(store.task(task.digest()).unwrap().commit(batch(reports)))
-        };
-        commit(&store, &all[..5]).unwrap();
-        assert!(store.open_second_wave(task.digest(), second_wave(&task, 0, 5)).unwrap().is_none(), "it is not closed");
-        machine.stop_after(operations);
-        let before = refine(&store, &task, 0);
-        let stopped = machine.has_stopped();
-        drop(store);
-        if operations % 2 == 0 {
-            machine.restart();
-        } else {
-            machine.revive();
-        }
-        // The sums may now show another direction.
-        let store = open(&machine, &task);
-        let (named, _) = refine(&store, &task, 1).unwrap().unwrap();
-        if let Ok(Some((told, put))) = before {
-            assert_eq!((told, put), (named, Put::Created));
-        }
-        assert_eq!(refine(&store, &task, 2).unwrap(), Some((named, Put::Updated)));
-        let second: Vec<_> =
-            store.tasks().into_iter().filter(|reports| reports.task().digest() != task.digest()).collect();
-        assert_eq!(second.iter().map(|reports| reports.task().digest()).collect::<Vec<_>>(), [named]);
-        assert_eq!(*second[0].settings(), settings, "after {operations} operations");
-        let first = store.task(task.digest()).unwrap().settings();
-        assert_eq!(*first, TaskSettings { refined_by: Some(named), ..settings.closing(PLAN) });
-        let duplicate = Committed { duplicate: 5, ..Committed::default() };
-        assert_eq!(commit(&store, &all[..5]), Ok(duplicate));
-        assert_eq!(commit(&store, &all), Err(CommitError::Refined(Some(named))));
-        if !stopped {
-            break;
-        }
-        stops += 1;
-    }
-    assert!(stops > 10, "it stopped {stops} times");
+fn a_task_does_not_come_back_beside_another_second_wave() {
+    let ((task, all), root) = (first(), folder());
+    let one = refine(&filled(root.path(), &task, &all[..20]), &task, 0);
+    let other = second_wave(&task, 1, 20).task;
+    let delete = |task: &Task| {
+        assert!(open(root.path()).unwrap().delete(task.digest(), Erase::AfterGrace).unwrap());
+    };
+    let refused = |task: &Task, there: &Task| {
+        let before = deleted(root.path()).unwrap();
+        let refused = restore(root.path(), task.digest()).unwrap_err();
+        assert!(matches!(refused, StoreError::SecondWave { second, .. } if second == there.digest()), "{refused}");
+        assert_eq!(deleted(root.path()).unwrap(), before);
+    };
+    delete(&one);
+    delete(&task);
+    assert_eq!(open(root.path()).unwrap().put(other.clone(), TaskSettings::default()).unwrap(), Put::Created);
+    // The second wave, and the first one that names it.
+    refused(&one, &other);
+    refused(&task, &other);
+    delete(&other);
+    restore(root.path(), task.digest()).unwrap();
+    refused(&other, &one);
+    restore(root.path(), one.digest()).unwrap();
 }

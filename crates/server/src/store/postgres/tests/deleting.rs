@@ -3,9 +3,9 @@
 use super::*;
 use crate::store::postgres::schema::SNAPSHOT_LOCKS;
 
-/// The statements of docs/operations.md, for this task.
+/// The statements of docs/operate/erase-and-close.md, for this task.
 fn bring_back(task: &Task) -> String {
-    let text = include_str!("../../../../../../docs/operations.md");
+    let text = include_str!("../../../../../../docs/operate/erase-and-close.md");
     let start = text.find("BEGIN;\nWITH gone").expect("it says how to bring a task back");
     let length = text[start..].find("```").unwrap();
     text[start..start + length].replace("DIGEST", &task.digest().to_string())

@@ -388,10 +388,10 @@ fn reports_of_another_hand_are_passed_over() {
     let aggregator = Aggregator::open(&cluster.address(), slice::from_ref(&task));
     aggregator.commit(&task, &reports(&task, 8, 3)).unwrap();
     aggregator.execute("INSERT INTO ldp_pca.reports_1 (id, report) VALUES ('0123456789abcdef', 'no report')");
-    eventually("it is noticed", || aggregator.reports_of(&task).damage().passed_over == 1);
+    eventually("it is noticed", || aggregator.reports_of(&task).damage().lost == 1);
     assert_eq!(aggregator.records(&task), 3);
     let later = Aggregator::open(&cluster.address(), &[]);
-    assert_eq!((later.records(&task), later.reports_of(&task).damage().passed_over), (3, 1));
+    assert_eq!((later.records(&task), later.reports_of(&task).damage().lost), (3, 1));
 }
 
 #[test]

@@ -1,0 +1,1060 @@
+//! The database of one task: a SQLite file in the task's folder.
+//!
+//! ```text
+//! task     one row: the task, its settings, when it was deleted, and what was lost and not acknowledged
+//! batches  the reports that were made durable together, and their ids beside them, so that a start reads these alone
+//! erased   the ids of reports that were erased on request
+//! sums     the sum of the reports up to a batch, in parts
+//! tally    one row: how often the others were changed, how many they are, and the total of their checksums
+//! ```
+//!
+//! Every row has a checksum of its table and its columns (a report has its own), and every transaction updates the
+//! tally. So an opening notices what the disk changed. SQLite silently drops a damaged end of its log, and the last
+//! changes with it: they are counted beside the database too ([`Counter`]).
+
+use std::collections::HashSet;
+use std::fs;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags, Row, Transaction, TransactionBehavior, ffi, params};
+
+use super::counter::{Counter, Found};
+use super::ids::Ids;
+use crate::durable::{new_private, sync_folder};
+use crate::store::{At, StoreError, TaskSettings, sum};
+use ldp_pca::aggregate::Aggregate;
+use ldp_pca::report::{Report, ReportId, report_bytes};
+use ldp_pca::task::{Task, TaskDigest};
+
+/// The name of the file.
+pub(super) const FILE: &str = "reports.sqlite";
+
+/// The end of the names of what was set aside.
+pub(super) const DAMAGED: &str = "damaged";
+
+/// The name of a repaired database before it is whole, and then.
+pub(super) const REPAIRING: &str = "reports.sqlite.repairing";
+pub(super) const REPAIRED: &str = "reports.sqlite.repaired";
+
+/// The folder of the copy that is read for a repair.
+pub(super) const COPY: &str = "repair.tmp";
+
+/// Identifies the file: `LDPS`.
+const APPLICATION: i64 = 0x4c44_5053;
+
+/// The version of the tables.
+const VERSION: i64 = 1;
+
+/// Checksums stand before long columns, so that they are read without them.
+pub(super) const TABLES: [&str; 5] = [
+    "CREATE TABLE task (document TEXT NOT NULL, settings TEXT NOT NULL, deleted_at INTEGER, lost INTEGER NOT NULL, \
+     damage TEXT NOT NULL, checksum INTEGER NOT NULL) STRICT",
+    "CREATE TABLE batches (seq INTEGER PRIMARY KEY, n INTEGER NOT NULL, checksum INTEGER NOT NULL, ids BLOB NOT NULL, \
+     reports BLOB NOT NULL) STRICT",
+    "CREATE TABLE erased (id BLOB PRIMARY KEY, at INTEGER NOT NULL, checksum INTEGER NOT NULL) STRICT, WITHOUT ROWID",
+    "CREATE TABLE sums (part INTEGER PRIMARY KEY, upto INTEGER NOT NULL, checksum INTEGER NOT NULL, cells BLOB NOT \
+     NULL) STRICT",
+    "CREATE TABLE tally (changes INTEGER NOT NULL, rows INTEGER NOT NULL, total INTEGER NOT NULL, checksum INTEGER NOT \
+     NULL) STRICT",
+];
+
+/// Bytes of reports that go into one row, except a single longer one, and of the sum.
+const ROW_BYTES: usize = 16 << 20;
+
+/// The pages of the file, in bytes. Larger ones for long reports, each of which has many.
+pub(super) const PAGES: [u64; 2] = [4096, 65_536];
+
+/// A larger database is not read as a whole at a start, but for its ids.
+const CHECKED_BYTES: u64 = 1 << 30;
+
+/// The time that a writer waits for a reader that has to see the log.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The reason why a database is not read or changed.
+pub(super) type Problem = Box<dyn std::error::Error + Send + Sync>;
+
+/// A database of another release.
+#[derive(Debug, thiserror::Error)]
+#[error("it has version {0} instead of {VERSION}: use the release that wrote it")]
+struct OtherVersion(i64);
+
+/// Whether an error is of a database that is damaged, rather than in use, out of reach, or of another release.
+pub(super) fn is_damage(error: &StoreError) -> bool {
+    let StoreError::Database { source, .. } = error else { return false };
+    let is_out_of_reach = |error: &rusqlite::Error| {
+        use ErrorCode::{CannotOpen, DatabaseBusy, DatabaseLocked, DiskFull, OutOfMemory, PermissionDenied, ReadOnly};
+        let codes = [CannotOpen, DatabaseBusy, DatabaseLocked, DiskFull, OutOfMemory, PermissionDenied, ReadOnly];
+        error.sqlite_error_code().is_some_and(|code| codes.contains(&code) || code == ErrorCode::SystemIoFailure)
+    };
+    !source.is::<OtherVersion>() && !source.downcast_ref().is_some_and(is_out_of_reach)
+}
+
+/// What a task's rows say, besides its reports.
+#[derive(Debug)]
+pub(super) struct Content {
+    pub(super) task: Task,
+    pub(super) settings: TaskSettings,
+    /// When it was deleted, in seconds since 1970.
+    pub(super) deleted_at: Option<u64>,
+    /// Acknowledged reports that were lost, until somebody acknowledges it.
+    pub(super) lost: u64,
+    /// What else was found, a sentence each.
+    pub(super) damage: Vec<String>,
+    pub(super) erased: HashSet<ReportId>,
+    /// The sum of the batches up to this one.
+    pub(super) sum: Aggregate,
+    pub(super) upto: i64,
+    /// All reports.
+    pub(super) reports: u64,
+}
+
+/// An open database.
+pub(super) struct Database {
+    pub(super) folder: PathBuf,
+    connection: Connection,
+    state: State,
+    /// Counts changes, unless none may be made.
+    counter: Option<Counter>,
+    /// Why it is not to be trusted any more, once that is so.
+    doubt: Option<String>,
+    /// Whether its log may hold what is not in it any more.
+    unemptied: bool,
+}
+
+/// What a transaction carries on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct State {
+    tally: Tally,
+    /// The last batch.
+    last: i64,
+    /// Reports, and erased ones.
+    seen: u64,
+}
+
+/// The content of the row with the tally.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    pub(super) changes: u64,
+    rows: u64,
+    total: u64,
+}
+
+impl Tally {
+    fn add(&mut self, checksum: u32) {
+        self.rows += 1;
+        self.total = self.total.wrapping_add(checksum.into());
+    }
+
+    fn checksum(&self) -> u32 {
+        Checksum::of("tally").number(self.changes).number(self.rows).number(self.total).finish()
+    }
+
+    pub(super) fn read(connection: &Connection) -> Result<Self, Problem> {
+        let (tally, checksum) =
+            connection.query_row("SELECT changes, rows, total, checksum FROM tally", [], |row| {
+                // SQLite has no unsigned numbers.
+                let total = row.get::<_, i64>(2)?.cast_unsigned();
+                Ok((Self { changes: row.get(0)?, rows: row.get(1)?, total }, row.get::<_, u32>(3)?))
+            })?;
+        if checksum == tally.checksum() { Ok(tally) } else { Err("its tally is not what was written".into()) }
+    }
+}
+
+/// The checksum of a row: of its table's name and every column, each with its length.
+struct Checksum(crc32fast::Hasher);
+
+impl Checksum {
+    fn of(table: &str) -> Self {
+        Self(crc32fast::Hasher::new()).bytes(table.as_bytes())
+    }
+
+    fn bytes(mut self, bytes: &[u8]) -> Self {
+        self.0.update(&(bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
+        self
+    }
+
+    fn number(self, number: u64) -> Self {
+        self.bytes(&number.to_le_bytes())
+    }
+
+    fn finish(self) -> u32 {
+        self.0.finalize()
+    }
+}
+
+fn checksum_of_batch(seq: i64, reports: u64, ids: &[u8]) -> u32 {
+    Checksum::of("batches").number(seq.cast_unsigned()).number(reports).bytes(ids).finish()
+}
+
+fn checksum_of_part(part: u64, upto: i64, cells: &[u8]) -> u32 {
+    Checksum::of("sums").number(part).number(upto.cast_unsigned()).bytes(cells).finish()
+}
+
+pub(super) fn checksum_of_erased(id: &[u8], at: u64) -> u32 {
+    Checksum::of("erased").bytes(id).number(at).finish()
+}
+
+/// The row of the task.
+pub(super) struct TaskRow {
+    pub(super) document: String,
+    pub(super) settings: String,
+    pub(super) deleted_at: Option<u64>,
+    pub(super) lost: u64,
+    pub(super) damage: String,
+}
+
+impl TaskRow {
+    pub(super) const READ: &str = "SELECT document, settings, deleted_at, lost, damage, checksum FROM task";
+
+    pub(super) fn of(row: &Row<'_>) -> rusqlite::Result<(Self, bool)> {
+        let (document, settings, damage) = (row.get(0)?, row.get(1)?, row.get(4)?);
+        let read = Self { document, settings, deleted_at: row.get(2)?, lost: row.get(3)?, damage };
+        let intact = read.checksum() == row.get::<_, u32>(5)?;
+        Ok((read, intact))
+    }
+
+    fn read(connection: &Connection) -> Result<Self, Problem> {
+        let (row, intact) = connection.query_row(Self::READ, [], Self::of)?;
+        if intact { Ok(row) } else { Err("the row of its task is not what was written".into()) }
+    }
+
+    fn checksum(&self) -> u32 {
+        let deleted = self.deleted_at.map_or(0, |at| at + 1);
+        let row = Checksum::of("task").bytes(self.document.as_bytes()).bytes(self.settings.as_bytes());
+        row.number(deleted).number(self.lost).bytes(self.damage.as_bytes()).finish()
+    }
+}
+
+impl Database {
+    /// Makes the database of a new task in its folder, which has none.
+    pub(super) fn create(folder: &Path, task: &Task, settings: &TaskSettings) -> Result<Self, StoreError> {
+        let mut database = Self::create_as(folder, FILE, 0, task, settings)?;
+        database.counter = Some(Counter::create(folder, task.digest(), database.state.numbers()).at("make", folder)?);
+        sync_folder(folder).at("make", folder)?;
+        Ok(database)
+    }
+
+    /// Makes a database under a name of its own, which continues after so many changes.
+    pub(super) fn create_as(
+        folder: &Path,
+        name: &str,
+        changes: u64,
+        task: &Task,
+        settings: &TaskSettings,
+    ) -> Result<Self, StoreError> {
+        let path = folder.join(name);
+        new_private(&path).at("make", &path)?;
+        let made = || {
+            let connection = Connection::open(&path)?;
+            connection.pragma_update(None, "page_size", page_bytes(task))?;
+            connection.pragma_update(None, "application_id", APPLICATION)?;
+            connection.pragma_update(None, "user_version", VERSION)?;
+            drop(connection);
+            let connection = connect(&path)?;
+            let settings = serde_json::to_string(settings)?;
+            let mut database = Self::of(folder, connection, State::default());
+            database.state.tally.changes = changes;
+            database.try_change(|change| {
+                TABLES.iter().try_for_each(|table| change.transaction.execute(table, []).map(drop))?;
+                change.transaction.execute("INSERT INTO tally VALUES (0, 0, 0, 0)", [])?;
+                let (document, damage) = (task.to_json(), String::new());
+                change.put_row(&TaskRow { document, settings, deleted_at: None, lost: 0, damage })
+            })?;
+            Ok(database)
+        };
+        made().map_err(|problem: Problem| StoreError::database(&path, problem))
+    }
+
+    fn of(folder: &Path, connection: Connection, state: State) -> Self {
+        Self { folder: folder.to_owned(), connection, state, counter: None, doubt: None, unemptied: false }
+    }
+
+    /// Opens a database to change it, with what it holds. What was lost since it was last written is recorded in it. If
+    /// anything in it is not intact, that is an error, and nothing is changed.
+    pub(super) fn open(folder: &Path, digest: TaskDigest, ids: &mut Ids) -> Result<(Self, Content), StoreError> {
+        let path = folder.join(FILE);
+        finish_repair(folder).at("finish the repair of", folder)?;
+        let counted = Found::read(folder, digest).at("read", folder)?;
+        let mut opened = || {
+            check_file(&path)?;
+            rewrite_log(folder)?;
+            let connection = connect(&path)?;
+            connection.execute_batch("BEGIN")?;
+            let (mut content, state) = load(&connection, digest, ids)?;
+            connection.execute_batch("COMMIT")?;
+            let mut database = Self::of(folder, connection, state);
+            if let Some((lost, told)) = missing(counted, &state) {
+                // SQLite reads the beginning of a damaged log alone, and writes over the rest.
+                keep_log(folder)?;
+                content.lost += lost;
+                content.damage.push(told);
+                let [changes, _] = counted.and_then(|found| found.numbers).unwrap_or_default();
+                database.state.tally.changes = state.tally.changes.max(changes);
+                database.try_change(|change| change.put_losses(content.lost, &content.damage))?;
+            }
+            // On a full disk it stays.
+            database.unemptied = match empty_log(&database.connection) {
+                Err(error) if is_refusal(&error) => true,
+                emptied => !emptied?,
+            };
+            Ok((database, content))
+        };
+        let (mut database, content) = opened().map_err(|problem: Problem| StoreError::database(&path, problem))?;
+        let counter = Counter::resume(folder, digest, counted, database.state.numbers());
+        database.counter = Some(counter.at("write", folder)?);
+        Ok((database, content))
+    }
+
+    /// Opens a database to read it as it is at this moment, also while a server writes it, and on a disk that cannot be
+    /// written. An error if anything in it is not intact.
+    pub(super) fn read(folder: &Path, digest: TaskDigest, ids: &mut Ids) -> Result<(Self, Content), StoreError> {
+        let path = folder.join(FILE);
+        // Before the database: it never counts a change that is not made.
+        let counted = Found::read(folder, digest).at("read", folder)?;
+        let mut opened = || {
+            let connection = look_at(&path)?;
+            connection.execute_batch("BEGIN")?;
+            let (mut content, state) = load(&connection, digest, ids)?;
+            if let Some((lost, told)) = missing(counted, &state) {
+                content.lost += lost;
+                content.damage.push(told);
+            }
+            Ok((Self::of(folder, connection, state), content))
+        };
+        opened().map_err(|problem: Problem| StoreError::database(&path, problem))
+    }
+
+    /// What the row of a task says, without anything else.
+    pub(super) fn describe(folder: &Path, digest: TaskDigest) -> Result<(Task, TaskSettings, Option<u64>), StoreError> {
+        let path = folder.join(FILE);
+        let read = || {
+            let row = TaskRow::read(&look_at(&path)?)?;
+            let task = task_of(&row.document, digest)?;
+            Ok((task, serde_json::from_str(&row.settings)?, row.deleted_at))
+        };
+        read().map_err(|problem: Problem| StoreError::database(&path, problem))
+    }
+
+    /// Reads every page.
+    pub(super) fn check_pages(&self) -> Result<(), StoreError> {
+        check_all_pages(&self.connection).map_err(|problem| StoreError::database(&self.path(), problem))
+    }
+
+    /// The path of the file.
+    pub(super) fn path(&self) -> PathBuf {
+        self.folder.join(FILE)
+    }
+
+    /// The bytes of the file in a folder, and of its log.
+    pub(super) fn bytes_in(folder: &Path) -> u64 {
+        let length = |name: &str| fs::metadata(folder.join(name)).map_or(0, |file| file.len());
+        length(FILE) + length(&format!("{FILE}-wal"))
+    }
+
+    /// Passes every batch after `after` to `each`.
+    pub(super) fn batches(
+        &self,
+        task: &Task,
+        after: i64,
+        each: &mut dyn FnMut(StoredBatch) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let path = self.path();
+        let failed = |problem: Problem| StoreError::database(&path, problem);
+        let mut statement = self.connection.prepare(StoredBatch::READ).map_err(|error| failed(error.into()))?;
+        let mut rows = statement.query([after]).map_err(|error| failed(error.into()))?;
+        while let Some(row) = rows.next().map_err(|error| failed(error.into()))? {
+            each(StoredBatch::of(row, task).map_err(failed)?)?;
+        }
+        Ok(())
+    }
+
+    /// Adds to the written sum what came after it, and passes that to `each`. A damaged report is an error.
+    pub(super) fn complete_sum(
+        &self,
+        content: &mut Content,
+        each: &mut dyn FnMut(&StoredBatch),
+    ) -> Result<(), StoreError> {
+        let Content { task, sum: total, upto, reports, .. } = content;
+        self.batches(task, *upto, &mut |batch| {
+            if batch.lost > 0 {
+                let problem = format!("batch {} has {} damaged reports", batch.seq, batch.lost);
+                return Err(StoreError::database(&self.path(), problem));
+            }
+            sum(total, task, &batch.reports);
+            each(&batch);
+            Ok(())
+        })?;
+        *upto = self.state.last;
+        let summed = total.records();
+        if summed == *reports {
+            return Ok(());
+        }
+        Err(StoreError::database(&self.path(), format!("the sum is of {summed} reports, and there are {reports}")))
+    }
+
+    /// Writes a copy of the database of a folder, as it is at this moment, to another folder, and reads all of it. A
+    /// server may have the database open.
+    pub(super) fn copy(from: &Path, to: &Path, digest: TaskDigest) -> Result<Content, StoreError> {
+        let (path, new) = (from.join(FILE), to.join(FILE));
+        let counted = Found::read(from, digest).at("read", from)?;
+        new_private(&new).at("make", &new)?;
+        let copied = || {
+            look_at(&path)?.execute("VACUUM INTO ?1", [new.to_string_lossy()])?;
+            // From now on it has a log.
+            let database = Self::of(to, connect(&new)?, State::default());
+            let (mut content, state) = load(&database.connection, digest, &mut Ids::new())?;
+            content.damage.extend(missing(counted, &state).map(|(_, told)| told));
+            Ok((database, content, state))
+        };
+        let (database, mut content, state) =
+            copied().map_err(|problem: Problem| StoreError::database(&path, problem))?;
+        let mut damage = Vec::new();
+        database.batches(&content.task, 0, &mut |batch| {
+            let told = || format!("batch {} has {} damaged reports", batch.seq, batch.lost);
+            damage.extend((batch.lost > 0).then(told));
+            Ok(())
+        })?;
+        content.damage.extend(damage);
+        fs::File::open(&new).and_then(|file| file.sync_all()).at("write", &new)?;
+        // What the source has lost, its copy has lost too.
+        if let Some([changes, seen]) = counted.and_then(|found| found.numbers) {
+            let [copied, reports] = state.numbers();
+            Counter::create(to, digest, [changes.max(copied), seen.max(reports)]).at("make", to)?;
+        }
+        Ok(content)
+    }
+
+    /// Makes a change: all of it or nothing, and on the disk when this returns. After an error it is not made, unless
+    /// the database is in [doubt](Self::doubt).
+    pub(super) fn change<T>(
+        &mut self,
+        make: impl FnOnce(&mut Change<'_>) -> Result<T, Problem>,
+    ) -> Result<T, StoreError> {
+        self.trusted()?;
+        self.try_change(make).map_err(|problem| match problem.downcast::<StoreError>() {
+            Ok(refused) => *refused,
+            Err(problem) => StoreError::database(&self.path(), problem),
+        })
+    }
+
+    fn try_change<T>(&mut self, make: impl FnOnce(&mut Change<'_>) -> Result<T, Problem>) -> Result<T, Problem> {
+        let transaction = Transaction::new(&mut self.connection, TransactionBehavior::Immediate)?;
+        let mut change = Change { transaction, state: self.state, removes: false };
+        let made = make(&mut change)?;
+        let Change { transaction, mut state, removes } = change;
+        state.tally.changes += 1;
+        let Tally { changes, rows, total } = state.tally;
+        transaction
+            .prepare("UPDATE tally SET changes = ?1, rows = ?2, total = ?3, checksum = ?4")?
+            .execute(params![changes, rows, total.cast_signed(), state.tally.checksum()])?;
+        let committed = transaction.commit();
+        unless_doubtful(committed, &mut self.doubt)?;
+        self.state = state;
+        self.unemptied |= removes;
+        if let Some(counter) = &mut self.counter {
+            // The change is made. Its count may lag behind.
+            let _ = counter.put(self.state.numbers());
+        }
+        Ok(made)
+    }
+
+    /// Why it is not to be trusted any more, if that is so: what the system has in memory may differ from the disk.
+    pub(super) fn doubt(&self) -> Option<&str> {
+        self.doubt.as_deref()
+    }
+
+    fn trusted(&self) -> Result<(), StoreError> {
+        let refused = |doubt: &str| Err(StoreError::database(&self.path(), doubt));
+        self.doubt().map_or(Ok(()), refused)
+    }
+
+    /// Writes the log back into the file, as far as no reader needs it.
+    pub(super) fn write_back(&mut self) -> Result<(), StoreError> {
+        self.trusted()?;
+        let written = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        let synced =
+            unless_doubtful(written, &mut self.doubt).map_err(Problem::from).and_then(|()| self.sync_counter());
+        synced.map_err(|problem| StoreError::database(&self.path(), problem))
+    }
+
+    /// Writes the log back and leaves nothing in it, also on the disk. An error if a reader needs it.
+    pub(super) fn empty_log(&mut self) -> Result<(), StoreError> {
+        self.trusted()?;
+        let emptied = empty_log(&self.connection);
+        let emptied = unless_doubtful(emptied, &mut self.doubt).map_err(Problem::from);
+        let synced = emptied.and_then(|emptied| {
+            fs::File::open(self.folder.join(format!("{FILE}-wal")))?.sync_all()?;
+            self.sync_counter().map(|()| emptied)
+        });
+        self.unemptied = !synced.map_err(|problem| StoreError::database(&self.path(), problem))?;
+        if !self.unemptied {
+            return Ok(());
+        }
+        let problem = "an export or a backup reads what was erased from it: try again when that is done";
+        Err(StoreError::Refused { path: self.path(), problem: problem.to_owned() })
+    }
+
+    /// Empties the log if it may hold what was erased.
+    pub(super) fn erase_log(&mut self) -> Result<(), StoreError> {
+        if self.unemptied { self.empty_log() } else { Ok(()) }
+    }
+
+    fn sync_counter(&mut self) -> Result<(), Problem> {
+        Ok(self.counter.as_mut().map_or(Ok(()), Counter::sync)?)
+    }
+
+    /// The batches that have one of these reports.
+    pub(super) fn find(&self, wanted: &HashSet<ReportId>) -> Result<Vec<i64>, StoreError> {
+        let find = || {
+            let mut statement = self.connection.prepare("SELECT seq, ids FROM batches ORDER BY seq")?;
+            let (mut rows, mut found) = (statement.query([])?, Vec::new());
+            while let Some(row) = rows.next()? {
+                if ids_of(row.get_ref(1)?.as_blob()?).any(|id| wanted.contains(&id)) {
+                    found.push(row.get(0)?);
+                }
+            }
+            Ok(found)
+        };
+        find().map_err(|problem: Problem| StoreError::database(&self.path(), problem))
+    }
+}
+
+/// A change that is being made.
+pub(super) struct Change<'a> {
+    transaction: Transaction<'a>,
+    state: State,
+    /// Whether reports are removed.
+    removes: bool,
+}
+
+impl Change<'_> {
+    fn edit(&mut self, edit: impl FnOnce(&mut TaskRow)) -> Result<(), Problem> {
+        let mut row = TaskRow::read(&self.transaction)?;
+        edit(&mut row);
+        self.put_row(&row)
+    }
+
+    fn put_row(&mut self, row: &TaskRow) -> Result<(), Problem> {
+        self.clear("task")?;
+        let TaskRow { document, settings, deleted_at, lost, damage } = row;
+        let values = params![document, settings, deleted_at, lost, damage, row.checksum()];
+        self.transaction.execute("INSERT INTO task VALUES (?1, ?2, ?3, ?4, ?5, ?6)", values)?;
+        self.state.tally.add(row.checksum());
+        Ok(())
+    }
+
+    /// Removes all rows of a table.
+    fn clear(&mut self, table: &str) -> Result<(), Problem> {
+        let count = format!("SELECT count(*), coalesce(sum(checksum), 0) FROM {table}");
+        let (rows, total): (u64, u64) = self.transaction.query_row(&count, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        self.transaction.execute(&format!("DELETE FROM {table}"), [])?;
+        self.state.tally.rows -= rows;
+        self.state.tally.total = self.state.tally.total.wrapping_sub(total);
+        Ok(())
+    }
+
+    /// Changes the task's settings.
+    pub(super) fn configure(&mut self, settings: &TaskSettings) -> Result<(), Problem> {
+        let settings = serde_json::to_string(settings)?;
+        self.edit(|row| row.settings = settings)
+    }
+
+    /// Records when the task was deleted, or that it is not.
+    pub(super) fn mark_deleted(&mut self, at: Option<u64>) -> Result<(), Problem> {
+        self.edit(|row| row.deleted_at = at)
+    }
+
+    /// Records what is lost: reports, and a sentence each. Nothing once somebody knows of it.
+    pub(super) fn put_losses(&mut self, lost: u64, damage: &[String]) -> Result<(), Problem> {
+        self.edit(|row| (row.lost, row.damage) = (lost, damage.join("\n")))
+    }
+
+    /// Adds reports: their ids, and their bytes in runs.
+    pub(super) fn append(&mut self, ids: &[ReportId], runs: &[&[u8]], report_bytes: usize) -> Result<(), Problem> {
+        let together: Vec<u8>;
+        let bytes = match runs {
+            [run] => run,
+            runs => {
+                together = runs.concat();
+                &together[..]
+            }
+        };
+        let each = (ROW_BYTES / report_bytes).max(1);
+        let mut statement = self.transaction.prepare("INSERT INTO batches VALUES (?1, ?2, ?3, ?4, ?5)")?;
+        for (ids, bytes) in ids.chunks(each).zip(bytes.chunks(each * report_bytes)) {
+            let (seq, reports) = (self.state.last + 1, ids.len() as u64);
+            let ids: Vec<u8> = ids.iter().flat_map(|id| *id.as_bytes()).collect();
+            let checksum = checksum_of_batch(seq, reports, &ids);
+            statement.execute(params![seq, reports, checksum, ids, bytes])?;
+            self.state.tally.add(checksum);
+            (self.state.last, self.state.seen) = (seq, self.state.seen + reports);
+        }
+        Ok(())
+    }
+
+    /// Removes these reports from these batches, and passes them to `gone`. A batch with a damaged report is refused.
+    pub(super) fn remove(
+        &mut self,
+        task: &Task,
+        batches: &[i64],
+        ids: &HashSet<ReportId>,
+        gone: &mut Vec<Report>,
+    ) -> Result<(), Problem> {
+        self.removes |= !batches.is_empty();
+        for seq in batches {
+            let mut statement = self.transaction.prepare(&StoredBatch::READ.replace("seq > ?1", "seq = ?1"))?;
+            let batch = statement.query_row([seq], |row| Ok(StoredBatch::of(row, task)))??;
+            if batch.lost > 0 {
+                return Err(format!("batch {seq} has {} damaged reports: repair it before", batch.lost).into());
+            }
+            let before = checksum_of_batch(*seq, batch.reports.len() as u64, &batch.ids());
+            let frames = batch.bytes.chunks(report_bytes(task));
+            let (mut left, mut bytes) = (Vec::new(), Vec::new());
+            for (report, frame) in batch.reports.into_iter().zip(frames) {
+                if ids.contains(&report.id()) {
+                    gone.push(report);
+                    self.state.seen -= 1;
+                } else {
+                    left.extend(report.id().as_bytes());
+                    bytes.extend_from_slice(frame);
+                }
+            }
+            let reports = left.len() as u64 / 16;
+            let checksum = checksum_of_batch(*seq, reports, &left);
+            let update = "UPDATE batches SET n = ?2, checksum = ?3, ids = ?4, reports = ?5 WHERE seq = ?1";
+            self.transaction.prepare(update)?.execute(params![seq, reports, checksum, left, bytes])?;
+            self.state.tally.total = self.state.tally.total.wrapping_sub(before.into()).wrapping_add(checksum.into());
+        }
+        Ok(())
+    }
+
+    /// Records ids that are refused from now on, because their reports were erased.
+    pub(super) fn refuse<'i>(&mut self, ids: impl IntoIterator<Item = &'i ReportId>, at: u64) -> Result<(), Problem> {
+        let mut statement = self.transaction.prepare("INSERT OR IGNORE INTO erased VALUES (?1, ?2, ?3)")?;
+        for id in ids {
+            let checksum = checksum_of_erased(id.as_bytes(), at);
+            if statement.execute(params![id.as_bytes(), at, checksum])? == 1 {
+                self.state.tally.add(checksum);
+                self.state.seen += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces the sum: it is that of all batches.
+    pub(super) fn put_sum(&mut self, sum: &Aggregate) -> Result<(), Problem> {
+        self.clear("sums")?;
+        let (mut cells, mut part) = (Vec::new(), 0);
+        sum.visit_bytes(|bytes| {
+            cells.extend_from_slice(bytes);
+            if cells.len() < ROW_BYTES {
+                return Ok(());
+            }
+            part += 1;
+            self.put_part(part, &std::mem::take(&mut cells))
+        })?;
+        if cells.is_empty() { Ok(()) } else { self.put_part(part + 1, &cells) }
+    }
+
+    fn put_part(&mut self, part: u64, cells: &[u8]) -> Result<(), Problem> {
+        let upto = self.state.last;
+        let checksum = checksum_of_part(part, upto, cells);
+        self.transaction.execute("INSERT INTO sums VALUES (?1, ?2, ?3, ?4)", params![part, upto, checksum, cells])?;
+        self.state.tally.add(checksum);
+        Ok(())
+    }
+}
+
+/// A row of the batches.
+pub(super) struct StoredBatch {
+    pub(super) seq: i64,
+    /// Its intact reports.
+    pub(super) reports: Vec<Report>,
+    /// Their bytes.
+    pub(super) bytes: Vec<u8>,
+    /// Damaged ones.
+    pub(super) lost: u64,
+}
+
+impl StoredBatch {
+    const READ: &str = "SELECT seq, n, ids, reports FROM batches WHERE seq > ?1 ORDER BY seq";
+
+    fn of(row: &Row<'_>, task: &Task) -> Result<Self, Problem> {
+        let (ids, stored) = (row.get_ref(2)?.as_blob()?, row.get_ref(3)?.as_blob()?);
+        let count: u64 = row.get(1)?;
+        let frames: Vec<&[u8]> = stored.chunks(report_bytes(task)).collect();
+        let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        let read = Report::many_from_bytes(&frames, task, threads).into_iter().flatten();
+        let (mut reports, mut bytes) = (Vec::with_capacity(frames.len()), Vec::with_capacity(stored.len()));
+        for ((report, id), frame) in read.zip(ids_of(ids)).zip(&frames) {
+            if let Some(report) = report.ok().filter(|report| report.id() == id) {
+                reports.push(report);
+                bytes.extend_from_slice(frame);
+            }
+        }
+        let lost = count.saturating_sub(reports.len() as u64);
+        Ok(Self { seq: row.get(0)?, reports, bytes, lost })
+    }
+
+    fn ids(&self) -> Vec<u8> {
+        self.reports.iter().flat_map(|report| *report.id().as_bytes()).collect()
+    }
+}
+
+fn ids_of(bytes: &[u8]) -> impl Iterator<Item = ReportId> {
+    bytes.as_chunks::<16>().0.iter().map(|id| ReportId::new(*id))
+}
+
+impl State {
+    /// What is counted beside the database: changes, and reports with the erased ones.
+    fn numbers(&self) -> [u64; 2] {
+        [self.tally.changes, self.seen]
+    }
+}
+
+/// What the database lacks of what was counted beside it: reports, and a sentence.
+fn missing(counted: Option<Found>, state: &State) -> Option<(u64, String)> {
+    let Some([changes, seen]) = counted.and_then(|found| found.numbers) else {
+        let problem = if counted.is_none() { "is missing" } else { "cannot be read" };
+        let told = format!("the count of changes {problem}: it is not known whether the newest reports are there");
+        return Some((0, told));
+    };
+    let lost = seen.saturating_sub(state.seen);
+    let behind = changes.checked_sub(state.tally.changes).filter(|behind| *behind > 0)?;
+    Some((lost, format!("the last {behind} changes are lost, with {lost} acknowledged reports")))
+}
+
+/// The bytes of a page for reports of this task.
+pub(super) fn page_bytes(task: &Task) -> u64 {
+    PAGES[usize::from(report_bytes(task) >= 16 << 10)]
+}
+
+/// Opens a file to change it: what is committed is on the disk, and what is deleted cannot be found in it. The log is
+/// written back when this says so, and not when the file is closed.
+fn connect(path: &Path) -> Result<Connection, Problem> {
+    let connection =
+        Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    connection.busy_timeout(PATIENCE)?;
+    connection.execute_batch(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;
+         PRAGMA secure_delete = ON; PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864;
+         PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;",
+    )?;
+    Ok(connection)
+}
+
+/// Opens a file to read it as it is at this moment.
+fn look_at(path: &Path) -> Result<Connection, Problem> {
+    let begin = |uri: &str| {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+        let connection = Connection::open_with_flags(uri, flags)?;
+        connection.busy_timeout(PATIENCE)?;
+        connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;")?;
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        Ok::<Connection, Problem>(connection)
+    };
+    check_file(path)?;
+    let name: String = path.to_string_lossy().chars().flat_map(escaped).collect();
+    // Two slashes at the start would name a machine.
+    let uri = if name.starts_with('/') { format!("file://{name}") } else { format!("file:{name}") };
+    let log = fs::metadata(path.with_file_name(format!("{FILE}-wal"))).map_or(0, |log| log.len());
+    match begin(&uri) {
+        // Where the database was closed: nobody changes it.
+        Err(_) if log == 0 && is_read_only(path) => begin(&format!("{uri}?immutable=1")),
+        opened => opened,
+    }
+}
+
+/// Refuses what SQLite would take for a new database, and remove the log of, and what is for later versions of it.
+fn check_file(path: &Path) -> Result<(), Problem> {
+    let mut start = [0; 20];
+    let read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    match read {
+        Ok(()) if start.starts_with(b"SQLite format 3\0") && start.ends_with(&[2, 2]) => Ok(()),
+        Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => Err(error.into()),
+        _ => Err("it is cut off, or no database".into()),
+    }
+}
+
+/// A character of a path in a URI.
+fn escaped(character: char) -> Vec<char> {
+    match character {
+        '%' | '?' | '#' => format!("%{:02X}", character as u32).chars().collect(),
+        character => vec![character],
+    }
+}
+
+/// Whether the disk of a file cannot be written.
+#[cfg(unix)]
+fn is_read_only(path: &Path) -> bool {
+    rustix::fs::statvfs(path).is_ok_and(|disk| disk.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY))
+}
+
+#[cfg(not(unix))]
+fn is_read_only(_: &Path) -> bool {
+    false
+}
+
+/// Writes the log once more as it is. After a failed sync the system holds what the disk has not, and may take it for
+/// written: then a power cut would leave the file without the log that completes it.
+fn rewrite_log(folder: &Path) -> io::Result<()> {
+    let opened = fs::File::options().read(true).write(true).open(folder.join(format!("{FILE}-wal")));
+    let mut log = match opened {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        opened => opened?,
+    };
+    let mut part = vec![0; 1 << 20];
+    loop {
+        let start = log.stream_position()?;
+        let bytes = log.read(&mut part)?;
+        if bytes == 0 {
+            return log.sync_all();
+        }
+        log.seek(SeekFrom::Start(start))?;
+        log.write_all(&part[..bytes])?;
+    }
+}
+
+/// Writes the log back into the file, and empties it, unless a reader needs it; returns whether that is done.
+fn empty_log(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0)).map(|busy| !busy)
+}
+
+/// Puts a repaired database, which is whole, in the place of the damaged one, whose parts were set aside, and removes
+/// what else a crash left of a repair.
+pub(super) fn finish_repair(folder: &Path) -> io::Result<()> {
+    let remove = |name: String| match fs::remove_file(folder.join(name)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    };
+    let repaired = folder.join(REPAIRED);
+    if repaired.exists() {
+        ["-wal", "-shm"].iter().try_for_each(|end| remove(format!("{FILE}{end}")))?;
+        sync_folder(folder)?;
+        fs::rename(repaired, folder.join(FILE))?;
+        sync_folder(folder)?;
+    }
+    ["", "-wal", "-shm"].iter().try_for_each(|end| remove(format!("{REPAIRING}{end}")))?;
+    match fs::remove_dir_all(folder.join(COPY)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Sets a copy of the log aside.
+fn keep_log(folder: &Path) -> io::Result<()> {
+    let (log, copy) = (folder.join(format!("{FILE}-wal")), aside(folder, "-wal"));
+    if fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
+        fs::copy(&log, &copy)?;
+        fs::File::open(copy)?.sync_all()?;
+    }
+    sync_folder(folder)
+}
+
+/// A free name for what is set aside of the file, or of the part of it that ends so.
+pub(super) fn aside(folder: &Path, end: &str) -> PathBuf {
+    let names = (0..).map(|copy| folder.join(format!("{FILE}{end}.{copy}.{DAMAGED}")));
+    names.into_iter().find(|path| !path.exists()).unwrap_or_default()
+}
+
+/// Reads everything but the reports, and checks it.
+fn load(connection: &Connection, digest: TaskDigest, ids: &mut Ids) -> Result<(Content, State), Problem> {
+    check_pages(connection)?;
+    let tally = Tally::read(connection)?;
+    let mut found = Tally { changes: tally.changes, ..Tally::default() };
+    let row = TaskRow::read(connection)?;
+    found.add(row.checksum());
+    let task = task_of(&row.document, digest)?;
+    let (sum, upto) = read_sum(connection, &task, &mut found)?;
+    let erased = read_erased(connection, &mut found)?;
+    let (reports, last) = read_ids(connection, ids, &mut found)?;
+    if tally != found {
+        return Err("rows are missing from it, or are not what was written".into());
+    }
+    if erased.iter().any(|id| ids.contains(*id)) {
+        return Err("a report is there, and is among the erased ones too".into());
+    }
+    let state = State { tally, last: last.max(upto), seen: reports + erased.len() as u64 };
+    let damage = row.damage.lines().map(str::to_owned).collect();
+    let TaskRow { settings, deleted_at, lost, .. } = row;
+    let settings = serde_json::from_str(&settings)?;
+    Ok((Content { task, settings, deleted_at, lost, damage, erased, sum, upto, reports }, state))
+}
+
+fn task_of(document: &str, digest: TaskDigest) -> Result<Task, Problem> {
+    let task = Task::from_json(document)?;
+    if task.digest() == digest {
+        return Ok(task);
+    }
+    Err(format!("it is of task {}, and its folder of task {digest}", task.digest()).into())
+}
+
+/// Checks what the file is, and its pages if they are few.
+fn check_pages(connection: &Connection) -> Result<(), Problem> {
+    let pragma = |name: &str| connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0));
+    if pragma("application_id")? != APPLICATION {
+        return Err("it is not a database of reports".into());
+    }
+    let version = pragma("user_version")?;
+    if version != VERSION {
+        return Err(OtherVersion(version).into());
+    }
+    let mut statement = connection.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid")?;
+    let tables = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
+    if tables != TABLES {
+        return Err("its tables are not those of this version".into());
+    }
+    let bytes = pragma("page_count")? * pragma("page_size")?;
+    if bytes.cast_unsigned() <= CHECKED_BYTES {
+        check_all_pages(connection)?;
+    }
+    Ok(())
+}
+
+/// Reads every page.
+fn check_all_pages(connection: &Connection) -> Result<(), Problem> {
+    let found: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    if found == "ok" { Ok(()) } else { Err(found.into()) }
+}
+
+fn read_sum(connection: &Connection, task: &Task, tally: &mut Tally) -> Result<(Aggregate, i64), Problem> {
+    let mut statement = connection.prepare("SELECT part, upto, checksum, cells FROM sums ORDER BY part")?;
+    let (mut rows, mut bytes, mut last) = (statement.query([])?, Vec::new(), 0);
+    while let Some(row) = rows.next()? {
+        let (part, upto, checksum) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let cells = row.get_ref(3)?.as_blob()?;
+        if checksum_of_part(part, upto, cells) != checksum {
+            return Err("its sum is not what was written".into());
+        }
+        tally.add(checksum);
+        bytes.extend_from_slice(cells);
+        last = upto;
+    }
+    let sum = if bytes.is_empty() { Aggregate::empty(task) } else { Aggregate::from_bytes(&bytes, task)? };
+    Ok((sum, last))
+}
+
+fn read_erased(connection: &Connection, tally: &mut Tally) -> Result<HashSet<ReportId>, Problem> {
+    let mut statement = connection.prepare("SELECT id, at, checksum FROM erased")?;
+    let (mut rows, mut erased) = (statement.query([])?, HashSet::new());
+    while let Some(row) = rows.next()? {
+        let (id, checksum): ([u8; 16], u32) = (row.get(0)?, row.get(2)?);
+        if checksum_of_erased(&id, row.get(1)?) != checksum {
+            return Err("the id of an erased report is not what was written".into());
+        }
+        tally.add(checksum);
+        erased.insert(ReportId::new(id));
+    }
+    Ok(erased)
+}
+
+/// Reads the ids of all batches; returns how many they are, and the last batch.
+fn read_ids(connection: &Connection, ids: &mut Ids, tally: &mut Tally) -> Result<(u64, i64), Problem> {
+    let count: u64 = connection.query_row("SELECT coalesce(sum(n), 0) FROM batches", [], |row| row.get(0))?;
+    // Each has some bytes of the file, whatever it says.
+    let [pages, bytes] = ["page_count", "page_size"]
+        .map(|name| connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, u64>(0)));
+    ids.reserve(usize::try_from(count.min(pages? * bytes? / 16))?);
+    let mut statement = connection.prepare("SELECT seq, n, checksum, ids FROM batches ORDER BY seq")?;
+    let (mut rows, mut last) = (statement.query([])?, 0);
+    while let Some(row) = rows.next()? {
+        let (seq, reports, checksum) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let stored = row.get_ref(3)?.as_blob()?;
+        if checksum_of_batch(seq, reports, stored) != checksum || stored.len() as u64 != 16 * reports {
+            return Err(format!("batch {seq} is not what was written").into());
+        }
+        tally.add(checksum);
+        last = seq;
+        for id in ids_of(stored) {
+            if !ids.insert(id, None) {
+                return Err(format!("batch {seq} has a report that is there already").into());
+            }
+        }
+    }
+    Ok((count, last))
+}
+
+/// Tells of an error by which it is unknown what the disk has.
+fn unless_doubtful<T>(done: rusqlite::Result<T>, doubt: &mut Option<String>) -> rusqlite::Result<T> {
+    done.inspect_err(|error| *doubt = (!is_refusal(error)).then(|| error.to_string()))
+}
+
+/// Whether the system refused to write, so that nothing was committed, as on a full disk.
+fn is_refusal(error: &rusqlite::Error) -> bool {
+    let rusqlite::Error::SqliteFailure(error, _) = error else { return false };
+    matches!(error.code, ErrorCode::DiskFull | ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+        || error.extended_code == ffi::SQLITE_IOERR_WRITE
+}
+
+/// Seconds since 1970.
+pub(super) fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::slice;
+
+    use chacha20::ChaCha8Rng;
+    use rand::SeedableRng;
+
+    use super::super::tests::model::{commit, compact, folder, options, reports};
+    use super::super::{FolderStore, task_folder};
+    use super::*;
+    use crate::store::ReportStore;
+
+    #[test]
+    fn no_column_that_is_changed_and_no_row_that_is_missing_is_silent() {
+        let (root, task) = (folder(), compact());
+        let store = FolderStore::open(root.path(), slice::from_ref(&task), options()).unwrap();
+        let all = reports(&task, &mut ChaCha8Rng::seed_from_u64(1), 30);
+        all.chunks(5).for_each(|part| _ = commit(&store, &task, part).unwrap());
+        store.erase_reports(task.digest(), &[all[3].id(), all[4].id()]).unwrap();
+        drop(store);
+        let (folder, digest) = (task_folder(root.path(), task.digest()), task.digest());
+        let file = folder.join(FILE);
+        let good = fs::read(&file).unwrap();
+        let open = || Database::open(&folder, digest, &mut Ids::new()).map(|(_, content)| content.damage);
+        assert_eq!(open().unwrap(), [""; 0]);
+        for change in [
+            "UPDATE task SET deleted_at = 1",
+            "UPDATE task SET settings = '{\"max_records\":1}'",
+            "UPDATE task SET lost = 1",
+            "UPDATE task SET damage = 'none'",
+            "DELETE FROM task",
+            "UPDATE batches SET n = n + 1 WHERE seq = 2",
+            "UPDATE batches SET ids = randomblob(length(ids)) WHERE seq = 2",
+            "UPDATE batches SET seq = 99 WHERE seq = 2",
+            "DELETE FROM batches WHERE seq = 2",
+            "UPDATE erased SET at = at + 1",
+            "UPDATE erased SET id = randomblob(16)",
+            "DELETE FROM erased",
+            "UPDATE sums SET upto = upto - 1",
+            "UPDATE sums SET cells = zeroblob(length(cells))",
+            "DELETE FROM sums",
+            "UPDATE tally SET changes = changes - 1",
+            "DELETE FROM tally",
+            "PRAGMA user_version = 2",
+            "CREATE TABLE other (a)",
+        ] {
+            fs::write(&file, &good).unwrap();
+            let connection = connect(&file).unwrap();
+            connection.execute_batch(change).unwrap();
+            empty_log(&connection).unwrap();
+            drop(connection);
+            assert!(fs::read(&file).unwrap() != good, "{change}");
+            assert!(open().is_err(), "{change}");
+            assert!(Database::read(&folder, digest, &mut Ids::new()).is_err(), "{change}");
+        }
+        // The version that may write it.
+        fs::write(&file, [&good[..18], &[3], &good[19..]].concat()).unwrap();
+        assert!(open().is_err());
+    }
+}

@@ -1,0 +1,158 @@
+//! What can be read of a damaged database: of a copy, so that nothing of it is changed.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::database::{FILE, PAGES, Problem, TABLES, Tally, TaskRow, checksum_of_erased};
+use crate::store::TaskSettings;
+use ldp_pca::report::{Report, ReportId, report_bytes};
+use ldp_pca::task::{Task, TaskDigest};
+
+/// Batches in a row that are not there, after which no others are looked for where the last one is not known.
+const MOST_MISSING: u64 = 100_000;
+
+/// What can be read of a damaged database.
+pub(super) struct Salvage {
+    connection: Connection,
+    pub(super) task: Task,
+    /// None where they are not as they were written.
+    pub(super) settings: Option<TaskSettings>,
+    pub(super) deleted_at: Option<u64>,
+    pub(super) lost: u64,
+    pub(super) damage: Vec<String>,
+    pub(super) changes: u64,
+    /// The ids of erased reports, and when.
+    pub(super) erased: Vec<(ReportId, u64)>,
+}
+
+impl Salvage {
+    /// Reads the copy of a database in a folder of its own.
+    pub(super) fn of(copy: &Path, digest: TaskDigest) -> Result<Self, Problem> {
+        let connection = open(copy)?;
+        let (row, intact) = connection.query_row(TaskRow::READ, [], TaskRow::of)?;
+        let task = Task::from_json(&row.document)?;
+        if task.digest() != digest {
+            return Err(format!("it is of task {}", task.digest()).into());
+        }
+        let settings = if intact { serde_json::from_str(&row.settings).ok() } else { None };
+        let deleted_at = row.deleted_at.filter(|_| intact);
+        let (lost, damage) = if intact { (row.lost, row.damage) } else { (0, String::new()) };
+        let damage = damage.lines().map(str::to_owned).collect();
+        let changes = Tally::read(&connection).map_or(0, |tally| tally.changes);
+        let erased = erased(&connection);
+        Ok(Self { connection, task, settings, deleted_at, lost, damage, changes, erased })
+    }
+
+    /// Passes the intact reports of each batch, and their bytes, to `each`.
+    pub(super) fn reports(
+        &self,
+        each: &mut dyn FnMut(Vec<Report>, Vec<u8>) -> Result<(), Problem>,
+    ) -> Result<(), Problem> {
+        let last = self.connection.query_row("SELECT max(seq) FROM batches", [], |row| row.get::<_, Option<u64>>(0));
+        // Each has some bytes of the file, whatever the last one says.
+        let bytes: u64 = self.connection.query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap_or(0) * PAGES[1];
+        let likely = if last.is_ok() { bytes / 64 } else { 0 };
+        let last = last.unwrap_or(Some(u64::MAX)).unwrap_or(0);
+        let length = report_bytes(&self.task);
+        let (mut seq, mut missing) = (1, 0);
+        let mut find = self.connection.prepare("SELECT reports FROM batches WHERE seq = ?1")?;
+        while seq <= last && (seq <= likely || missing < MOST_MISSING) {
+            match find.query_row([seq], |row| row.get::<_, Vec<u8>>(0)) {
+                Err(_) => missing += 1,
+                Ok(stored) => {
+                    missing = 0;
+                    let (mut reports, mut bytes) = (Vec::new(), Vec::new());
+                    for frame in stored.chunks(length) {
+                        if let Ok(report) = Report::from_bytes(frame, &self.task) {
+                            reports.push(report);
+                            bytes.extend_from_slice(frame);
+                        }
+                    }
+                    each(reports, bytes)?;
+                }
+            }
+            seq += 1;
+        }
+        Ok(())
+    }
+}
+
+/// Opens the copy with a new first page, which says where the tables are and how many pages there are: the tables of
+/// each database begin at the same pages.
+fn open(copy: &Path) -> Result<Connection, Problem> {
+    let path = copy.join(FILE);
+    let tables = || {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&path, flags)?;
+        connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;")?;
+        connection.query_row(TaskRow::READ, [], TaskRow::of)?;
+        Ok::<Connection, Problem>(connection)
+    };
+    // What a page of another length overwrites comes back.
+    let start = start_of(&path)?;
+    let renewed = || {
+        let with = |bytes: &u64| {
+            File::options().write(true).open(&path)?.write_all(&start)?;
+            renew_first_page(copy, *bytes)?;
+            tables()
+        };
+        let [short, long] = &PAGES;
+        with(short).or_else(|_: Problem| with(long))
+    };
+    renewed().or_else(|_| {
+        // Its log may have the damaged page.
+        let _ = fs::remove_file(copy.join(format!("{FILE}-wal")));
+        renewed()
+    })
+}
+
+/// The bytes of the longest page.
+fn start_of(path: &Path) -> Result<Vec<u8>, Problem> {
+    let mut start = Vec::new();
+    File::open(path)?.take(PAGES[1]).read_to_end(&mut start)?;
+    Ok(start)
+}
+
+fn renew_first_page(copy: &Path, bytes: u64) -> Result<(), Problem> {
+    let like = copy.join("like");
+    let _ = fs::remove_file(&like);
+    let connection = Connection::open(&like)?;
+    connection.pragma_update(None, "page_size", bytes)?;
+    TABLES.iter().try_for_each(|table| connection.execute(table, []).map(drop))?;
+    drop(connection);
+    let mut page = vec![0; usize::try_from(bytes)?];
+    File::open(&like)?.read_exact(&mut page)?;
+    let mut file = File::options().read(true).write(true).open(copy.join(FILE))?;
+    // As many pages as there are, and none of them free.
+    let pages = u32::try_from(file.metadata()?.len() / bytes)?;
+    page[28..32].copy_from_slice(&pages.to_be_bytes());
+    page[32..40].fill(0);
+    file.seek(SeekFrom::Start(0))?;
+    Ok(file.write_all(&page)?)
+}
+
+/// The intact rows from both ends: those behind a damaged page are reached from the other.
+fn erased(connection: &Connection) -> Vec<(ReportId, u64)> {
+    let mut erased = HashSet::new();
+    for order in ["ASC", "DESC"] {
+        let mut read = || {
+            let mut statement =
+                connection.prepare(&format!("SELECT id, at, checksum FROM erased ORDER BY id {order}"))?;
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                let (id, at): ([u8; 16], u64) = (row.get(0)?, row.get(1)?);
+                if checksum_of_erased(&id, at) == row.get::<_, u32>(2)? {
+                    erased.insert((ReportId::new(id), at));
+                }
+            }
+            Ok::<(), rusqlite::Error>(())
+        };
+        // Rows after an error are read from the other end.
+        let _ = read();
+    }
+    erased.into_iter().collect()
+}
