@@ -137,7 +137,7 @@ impl Acknowledge {
         check(&[&self.folder])?;
         let task = self.task.map(|task| choose_task(&self.folder, &task)).transpose()?;
         let done = maintenance::acknowledge(&self.folder, task).map_err(CliError::failed)?;
-        done.iter().try_for_each(|task| self.audit.note("store-acknowledge", &task.task, task.lost))?;
+        done.iter().try_for_each(|task| self.audit.note("store-acknowledge", Some(&task.task), task.lost))?;
         self.format.print_laid_out(&BTreeMap::from([("tasks", &done)]), |_| {
             let line = |Acknowledged { task, lost, damage }: &Acknowledged| {
                 format!("task {task}: {} lost ({})\n", plural(*lost, "report"), damage.join("; "))
@@ -155,6 +155,8 @@ pub(super) struct Backup {
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
     #[command(flatten)]
+    audit: Audit,
+    #[command(flatten)]
     format: Format,
 }
 
@@ -165,6 +167,7 @@ impl Backup {
             return Err(CliError::file(&self.to, "it is there: name a folder that is not"));
         }
         let done = with_bar("copying", |progress| maintenance::backup(&self.folder, &self.to, progress))?;
+        self.audit.note("store-backup", None, done.reports)?;
         self.format.print_laid_out(&done, |BackedUp { tasks, reports, files, damage }| {
             let [tasks, reports, files] = [(*tasks, "task"), (*reports, "report"), (*files, "small file")]
                 .map(|(count, what)| plural(count, what));
@@ -215,7 +218,7 @@ impl Export {
             Err(error) => return Err(output.closed().unwrap_or(error)),
         };
         output.finish()?;
-        self.audit.note("store-export", &digest.to_string(), exported.reports)?;
+        self.audit.note("store-export", Some(&digest.to_string()), exported.reports)?;
         let lost = exported.lost;
         if !is_standard(&self.output) {
             let result = ExportResult { task: digest.to_string(), exported, output: self.output };
@@ -293,7 +296,7 @@ impl Restore {
             Err(_) => choose(&tasks, &self.digest, "deleted tasks", "its digest")?,
         };
         let restored = maintenance::restore(&self.folder, task).map_err(CliError::failed)?;
-        self.audit.note("store-restore", &restored.task, restored.reports)?;
+        self.audit.note("store-restore", Some(&restored.task), restored.reports)?;
         self.format.print_laid_out(&restored, |restored| {
             let (task, verb) = (&restored.task, if restored.reports == 1 { "is" } else { "are" });
             let mut text = format!("task {task}: {} {verb} back\n", plural(restored.reports, "report"));
@@ -354,7 +357,7 @@ impl Merge {
         check(&self.folders.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
         let tasks =
             with_bar("merging", |progress| maintenance::merge(&self.folders, &self.into, self.allow_loss, progress))?;
-        tasks.iter().try_for_each(|task| self.audit.note("store-merge", &task.task, task.added))?;
+        tasks.iter().try_for_each(|task| self.audit.note("store-merge", Some(&task.task), task.added))?;
         self.format.print_laid_out(&BTreeMap::from([("tasks", &tasks)]), |_| {
             let line = |task: &MergedTask| {
                 let (added, [duplicates, all]) =
@@ -381,9 +384,9 @@ struct Audit {
 }
 
 impl Audit {
-    fn note(&self, action: &str, task: &str, reports: u64) -> Result<()> {
+    fn note(&self, action: &str, task: Option<&str>, reports: u64) -> Result<()> {
         let Some(path) = &self.audit_log else { return Ok(()) };
-        let (task, reports) = (Some(task), Some(reports));
+        let reports = Some(reports);
         let line = AuditLine { action, outcome: "done", role: "operator", task, reports, ..AuditLine::default() };
         AuditLog::at(Some(path.clone())).write(&line).in_file(path)
     }

@@ -74,7 +74,8 @@ pub(super) async fn erase(
     }
     let erased = erased.map_err(|error| {
         tracing::warn!(%error, "reports could not be erased");
-        let detail = format!("it is not known whether the reports are erased, so repeat the request: {error}");
+        let why = error.for_clients();
+        let detail = format!("it is not known whether the reports are erased, so repeat the request: {why}");
         Reason::StoreUnavailable.because(detail)
     })?;
     let Some(erased) = erased else { return Err(Problem::unknown_task(&task.to_string())) };

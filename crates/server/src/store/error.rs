@@ -135,6 +135,15 @@ fn cause(error: &StoreError) -> String {
 }
 
 impl StoreError {
+    /// The problem as anybody may read it: without the server's paths.
+    pub(in super::super) fn for_clients(&self) -> String {
+        match self {
+            Self::Refused { problem, .. } => problem.clone(),
+            Self::Full { source, .. } => format!("the disk is full ({})", source.for_clients()),
+            error => cause(error),
+        }
+    }
+
     /// Whether a campaign has another second wave.
     pub(in super::super) fn is_second_wave(&self) -> bool {
         match self {

@@ -188,6 +188,7 @@ fn what_a_disk_does_not_take_is_refused_and_what_was_acknowledged_stays() {
         let answer = server.send(&task(), &batch);
         if answer.status != 200 {
             answer.refused(503, "store-unavailable", &["again"]);
+            assert!(!String::from_utf8_lossy(&answer.body).contains("reports.sqlite"), "a path of the server");
             refused = Some(batch);
             break;
         }

@@ -92,7 +92,8 @@ impl Writer {
                 for id in fresh.ids {
                     self.ids.remove(id);
                 }
-                let error = error.to_string();
+                tracing::warn!(%error, "reports could not be stored");
+                let error = error.for_clients();
                 let doubtful = self.shared.is_doubtful();
                 let refusal = if doubtful { CommitError::Unknown(error) } else { CommitError::Write(error) };
                 group.into_iter().for_each(|waiting| answer(waiting, Err(refusal.clone())));
