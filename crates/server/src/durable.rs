@@ -43,7 +43,8 @@ pub(super) fn make_folder(path: &Path) -> io::Result<()> {
     make_folder(folder_of(path))?;
     match new_folder(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        made => made.and_then(|()| own(&File::open(path)?, path)),
+        // Elsewhere than on Unix a folder cannot be opened.
+        made => made.and_then(|()| if cfg!(unix) { own(&File::open(path)?, path) } else { Ok(()) }),
     }
 }
 
