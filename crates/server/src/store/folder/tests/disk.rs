@@ -35,15 +35,11 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::super::database::FILE;
 use super::super::{FolderOptions, FolderStore, task_folder};
+use super::model::{batch, reports, sum, tasks};
 use crate::locks::hold;
 use crate::store::{Batch, CommitError, Committed, Damage, ReportStore, StoreError, TaskReports, TaskSettings};
-use ldp_pca::aggregate::Aggregate;
-use ldp_pca::mechanism::MechanismSpec;
-use ldp_pca::privacy::Epsilon;
-use ldp_pca::record::Bounding;
 use ldp_pca::report::{Report, ReportId};
-use ldp_pca::schema::Schema;
-use ldp_pca::task::{Folds, Task};
+use ldp_pca::task::Task;
 
 /// A disk keeps or loses so many bytes together.
 const SECTOR: usize = 512;
@@ -812,22 +808,5 @@ fn a_full_disk_refuses_and_with_more_room_everything_goes_on() {
 }
 
 fn task() -> Task {
-    let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 8, cap: 1 };
-    Task::new(Schema::numeric(2).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(2).unwrap()).unwrap()
-}
-
-fn reports(task: &Task, rng: &mut ChaCha8Rng, count: usize) -> Vec<Report> {
-    let record = task.bound(vec![1.0; task.dimension()]).unwrap();
-    (0..count).map(|_| task.randomize_with_rng(&record, None, rng).unwrap()).collect()
-}
-
-fn batch(reports: &[Report]) -> Batch {
-    let bytes = reports.iter().flat_map(Report::to_bytes).collect();
-    Batch { closed: None, bytes, reports: reports.to_vec(), permit: None }
-}
-
-fn sum(task: &Task, reports: &[Report]) -> Aggregate {
-    let mut aggregate = Aggregate::empty(task);
-    aggregate.accumulate(task, reports).unwrap();
-    aggregate
+    tasks().remove(0)
 }
