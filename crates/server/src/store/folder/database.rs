@@ -25,6 +25,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Row, Transaction, TransactionBe
 
 use super::counter::{Counter, Found};
 use super::ids::Ids;
+use super::remove_folder;
 use crate::durable::{new_private, sync_folder};
 use crate::store::{At, StoreError, TaskSettings, sum};
 use ldp_pca::aggregate::Aggregate;
@@ -33,6 +34,9 @@ use ldp_pca::task::{Task, TaskDigest};
 
 /// The name of the file.
 pub(super) const FILE: &str = "reports.sqlite";
+
+/// The name of its log.
+pub(super) const LOG: &str = "reports.sqlite-wal";
 
 /// The end of the names of what was set aside.
 pub(super) const DAMAGED: &str = "damaged";
@@ -341,9 +345,30 @@ impl Database {
         read().map_err(|problem: Problem| StoreError::database(&path, problem))
     }
 
-    /// Reads every page.
-    pub(super) fn check_pages(&self) -> Result<(), StoreError> {
-        check_all_pages(&self.connection).map_err(|problem| StoreError::database(&self.path(), problem))
+    /// Reads every page, and every report after the opening, which goes to `each`. Returns what is wrong, a sentence
+    /// each.
+    pub(super) fn problems(
+        &self,
+        content: &Content,
+        each: &mut dyn FnMut(&StoredBatch),
+    ) -> Result<Vec<String>, StoreError> {
+        let failed = |problem: Problem| StoreError::database(&self.path(), problem);
+        if !is_short(&self.connection).map_err(failed)? {
+            check_all_pages(&self.connection).map_err(failed)?;
+        }
+        let (mut problems, mut summed) = (Vec::new(), Aggregate::empty(&content.task));
+        self.batches(&content.task, 0, &mut |batch| {
+            problems.extend(batch.damage());
+            if batch.seq <= content.upto {
+                sum(&mut summed, &content.task, &batch.reports);
+            }
+            each(&batch);
+            Ok(())
+        })?;
+        if summed != content.sum && problems.is_empty() {
+            problems.push("the written sum is not that of the reports".to_owned());
+        }
+        Ok(problems)
     }
 
     /// The path of the file.
@@ -354,7 +379,7 @@ impl Database {
     /// The bytes of the file in a folder, and of its log.
     pub(super) fn bytes_in(folder: &Path) -> u64 {
         let length = |name: &str| fs::metadata(folder.join(name)).map_or(0, |file| file.len());
-        length(FILE) + length(&format!("{FILE}-wal"))
+        length(FILE) + length(LOG)
     }
 
     /// Passes every batch after `after` to `each`.
@@ -382,9 +407,8 @@ impl Database {
     ) -> Result<(), StoreError> {
         let Content { task, sum: total, upto, reports, .. } = content;
         self.batches(task, *upto, &mut |batch| {
-            if batch.lost > 0 {
-                let problem = format!("batch {} has {} damaged reports", batch.seq, batch.lost);
-                return Err(StoreError::database(&self.path(), problem));
+            if let Some(damage) = batch.damage() {
+                return Err(StoreError::database(&self.path(), damage));
             }
             sum(total, task, &batch.reports);
             each(&batch);
@@ -416,8 +440,7 @@ impl Database {
             copied().map_err(|problem: Problem| StoreError::database(&path, problem))?;
         let mut damage = Vec::new();
         database.batches(&content.task, 0, &mut |batch| {
-            let told = || format!("batch {} has {} damaged reports", batch.seq, batch.lost);
-            damage.extend((batch.lost > 0).then(told));
+            damage.extend(batch.damage());
             Ok(())
         })?;
         content.damage.extend(damage);
@@ -489,7 +512,7 @@ impl Database {
         let emptied = empty_log(&self.connection);
         let emptied = unless_doubtful(emptied, &mut self.doubt).map_err(Problem::from);
         let synced = emptied.and_then(|emptied| {
-            fs::File::open(self.folder.join(format!("{FILE}-wal")))?.sync_all()?;
+            fs::File::open(self.folder.join(LOG))?.sync_all()?;
             self.sync_counter().map(|()| emptied)
         });
         self.unemptied = !synced.map_err(|problem| StoreError::database(&self.path(), problem))?;
@@ -607,11 +630,13 @@ impl Change<'_> {
         gone: &mut Vec<Report>,
     ) -> Result<(), Problem> {
         self.removes |= !batches.is_empty();
+        let mut find = self.transaction.prepare(&StoredBatch::READ.replace("seq > ?1", "seq = ?1"))?;
+        let update = "UPDATE batches SET n = ?2, checksum = ?3, ids = ?4, reports = ?5 WHERE seq = ?1";
+        let mut update = self.transaction.prepare(update)?;
         for seq in batches {
-            let mut statement = self.transaction.prepare(&StoredBatch::READ.replace("seq > ?1", "seq = ?1"))?;
-            let batch = statement.query_row([seq], |row| Ok(StoredBatch::of(row, task)))??;
-            if batch.lost > 0 {
-                return Err(format!("batch {seq} has {} damaged reports: repair it before", batch.lost).into());
+            let batch = find.query_row([seq], |row| Ok(StoredBatch::of(row, task)))??;
+            if let Some(damage) = batch.damage() {
+                return Err(format!("{damage}: repair it before").into());
             }
             let before = checksum_of_batch(*seq, batch.reports.len() as u64, &batch.ids());
             let frames = batch.bytes.chunks(report_bytes(task));
@@ -627,8 +652,7 @@ impl Change<'_> {
             }
             let reports = left.len() as u64 / 16;
             let checksum = checksum_of_batch(*seq, reports, &left);
-            let update = "UPDATE batches SET n = ?2, checksum = ?3, ids = ?4, reports = ?5 WHERE seq = ?1";
-            self.transaction.prepare(update)?.execute(params![seq, reports, checksum, left, bytes])?;
+            update.execute(params![seq, reports, checksum, left, bytes])?;
             self.state.tally.total = self.state.tally.total.wrapping_sub(before.into()).wrapping_add(checksum.into());
         }
         Ok(())
@@ -702,6 +726,11 @@ impl StoredBatch {
         Ok(Self { seq: row.get(0)?, reports, bytes, lost })
     }
 
+    /// A sentence about its damaged reports, if it has any.
+    pub(super) fn damage(&self) -> Option<String> {
+        (self.lost > 0).then(|| format!("batch {} has {} damaged reports", self.seq, self.lost))
+    }
+
     fn ids(&self) -> Vec<u8> {
         self.reports.iter().flat_map(|report| *report.id().as_bytes()).collect()
     }
@@ -764,7 +793,7 @@ fn look_at(path: &Path) -> Result<Connection, Problem> {
     let name: String = path.to_string_lossy().chars().flat_map(escaped).collect();
     // Two slashes at the start would name a machine.
     let uri = if name.starts_with('/') { format!("file://{name}") } else { format!("file:{name}") };
-    let log = fs::metadata(path.with_file_name(format!("{FILE}-wal"))).map_or(0, |log| log.len());
+    let log = fs::metadata(path.with_file_name(LOG)).map_or(0, |log| log.len());
     match begin(&uri) {
         // Where the database was closed: nobody changes it.
         Err(_) if log == 0 && is_read_only(path) => begin(&format!("{uri}?immutable=1")),
@@ -805,7 +834,7 @@ fn is_read_only(_: &Path) -> bool {
 /// Writes the log once more as it is. After a failed sync the system holds what the disk has not, and may take it for
 /// written: then a power cut would leave the file without the log that completes it.
 fn rewrite_log(folder: &Path) -> io::Result<()> {
-    let opened = fs::File::options().read(true).write(true).open(folder.join(format!("{FILE}-wal")));
+    let opened = fs::File::options().read(true).write(true).open(folder.join(LOG));
     let mut log = match opened {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         opened => opened?,
@@ -842,15 +871,12 @@ pub(super) fn finish_repair(folder: &Path) -> io::Result<()> {
         sync_folder(folder)?;
     }
     ["", "-wal", "-shm"].iter().try_for_each(|end| remove(format!("{REPAIRING}{end}")))?;
-    match fs::remove_dir_all(folder.join(COPY)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+    remove_folder(&folder.join(COPY))
 }
 
 /// Sets a copy of the log aside.
 fn keep_log(folder: &Path) -> io::Result<()> {
-    let (log, copy) = (folder.join(format!("{FILE}-wal")), aside(folder, "-wal"));
+    let (log, copy) = (folder.join(LOG), aside(folder, "-wal"));
     if fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
         fs::copy(&log, &copy)?;
         fs::File::open(copy)?.sync_all()?;
@@ -911,11 +937,18 @@ fn check_pages(connection: &Connection) -> Result<(), Problem> {
     if tables != TABLES {
         return Err("its tables are not those of this version".into());
     }
-    let bytes = pragma("page_count")? * pragma("page_size")?;
-    if bytes.cast_unsigned() <= CHECKED_BYTES {
-        check_all_pages(connection)?;
-    }
-    Ok(())
+    if is_short(connection)? { check_all_pages(connection) } else { Ok(()) }
+}
+
+/// Whether an opening reads every page of a database.
+fn is_short(connection: &Connection) -> Result<bool, Problem> {
+    Ok(bytes_of(connection)? <= CHECKED_BYTES)
+}
+
+fn bytes_of(connection: &Connection) -> rusqlite::Result<u64> {
+    let [pages, bytes] = ["page_count", "page_size"]
+        .map(|name| connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, u64>(0)));
+    Ok(pages? * bytes?)
 }
 
 /// Reads every page.
@@ -959,9 +992,7 @@ fn read_erased(connection: &Connection, tally: &mut Tally) -> Result<HashSet<Rep
 fn read_ids(connection: &Connection, ids: &mut Ids, tally: &mut Tally) -> Result<(u64, i64), Problem> {
     let count: u64 = connection.query_row("SELECT coalesce(sum(n), 0) FROM batches", [], |row| row.get(0))?;
     // Each has some bytes of the file, whatever it says.
-    let [pages, bytes] = ["page_count", "page_size"]
-        .map(|name| connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, u64>(0)));
-    ids.reserve(usize::try_from(count.min(pages? * bytes? / 16))?);
+    ids.reserve(usize::try_from(count.min(bytes_of(connection)? / 16))?);
     let mut statement = connection.prepare("SELECT seq, n, checksum, ids FROM batches ORDER BY seq")?;
     let (mut rows, mut last) = (statement.query([])?, 0);
     while let Some(row) = rows.next()? {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::database::{FILE, PAGES, Problem, TABLES, Tally, TaskRow, checksum_of_erased};
+use super::database::{FILE, LOG, PAGES, Problem, TABLES, Tally, TaskRow, checksum_of_erased};
 use crate::store::TaskSettings;
 use ldp_pca::report::{Report, ReportId, report_bytes};
 use ldp_pca::task::{Task, TaskDigest};
@@ -105,7 +105,7 @@ fn open(copy: &Path) -> Result<Connection, Problem> {
     };
     renewed().or_else(|_| {
         // Its log may have the damaged page.
-        let _ = fs::remove_file(copy.join(format!("{FILE}-wal")));
+        let _ = fs::remove_file(copy.join(LOG));
         renewed()
     })
 }

@@ -37,10 +37,10 @@ impl FolderTask {
         mut ids: Ids,
         options: FolderOptions,
     ) -> Result<Self, StoreError> {
-        let mut unsummed = (0, 0);
+        let (mut unsummed, each) = ((0, 0), report_bytes(&content.task));
         database.complete_sum(&mut content, &mut |batch| {
-            for report in &batch.reports {
-                ids.mark(report.id(), mark(&report.to_bytes()));
+            for (report, bytes) in batch.reports.iter().zip(batch.bytes.chunks(each)) {
+                ids.mark(report.id(), mark(bytes));
             }
             unsummed = (unsummed.0 + batch.reports.len() as u64, unsummed.1 + batch.bytes.len() as u64);
         })?;
@@ -53,7 +53,7 @@ impl FolderTask {
         let (summing, backlog) = Summing::new(task.clone(), &totals, &options);
         let (queue, waiting) = CommitQueue::new(options.queue);
         let shared = Arc::new(Shared {
-            report_bytes: report_bytes(&task),
+            report_bytes: each,
             task,
             folder: database.folder.clone(),
             settings: RwLock::new(Arc::new(settings)),

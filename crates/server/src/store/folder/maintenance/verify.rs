@@ -9,8 +9,7 @@ use super::super::ids::Ids;
 use super::super::{NEW, deleted, deleted_folder, task_folder, task_folders};
 use super::{Meter, Progress, names};
 use crate::secrets;
-use crate::store::{StoreError, sum};
-use ldp_pca::aggregate::Aggregate;
+use crate::store::StoreError;
 use ldp_pca::task::TaskDigest;
 
 /// The result of [`verify`].
@@ -82,24 +81,14 @@ fn verify_task(
     meter: &mut Meter<'_>,
 ) -> Result<(), StoreError> {
     found.bytes = Database::bytes_in(folder);
-    let (database, content) = Database::read(folder, digest, &mut Ids::new())?;
+    let (database, mut content) = Database::read(folder, digest, &mut Ids::new())?;
     found.erased = content.erased.len() as u64;
-    found.problems.extend(content.damage);
-    database.check_pages()?;
-    let (mut summed, mut rest) = (Aggregate::empty(&content.task), Aggregate::empty(&content.task));
-    database.batches(&content.task, 0, &mut |batch| {
+    found.problems.append(&mut content.damage);
+    let problems = database.problems(&content, &mut |batch| {
         meter.add(batch.bytes.len() as u64);
         found.reports += batch.reports.len() as u64;
-        if batch.lost > 0 {
-            found.problems.push(format!("batch {} has {} damaged reports", batch.seq, batch.lost));
-        }
-        let into = if batch.seq <= content.upto { &mut summed } else { &mut rest };
-        sum(into, &content.task, &batch.reports);
-        Ok(())
     })?;
-    if summed != content.sum && found.problems.is_empty() {
-        found.problems.push("the written sum is not that of the reports".to_owned());
-    }
+    found.problems.extend(problems);
     match (found.deleted, content.deleted_at) {
         (Some(named), Some(at)) if named != at => {
             found.problems.push(format!("its folder's name has another time of deletion than {at}"));
