@@ -67,8 +67,9 @@ pub(super) const TABLES: [&str; 5] = [
      NULL) STRICT",
 ];
 
-/// Bytes of reports that go into one row, except a single longer one, and of the sum.
-const ROW_BYTES: usize = 16 << 20;
+/// Bytes of reports that go into one row, except a single longer one, and of the sum. SQLite copies a row several times
+/// in memory: with rows of megabytes that is memory new to the process each time, which costs more than the copying.
+const ROW_BYTES: usize = 512 << 10;
 
 /// The pages of the file, in bytes. Larger ones for long reports, each of which has many.
 pub(super) const PAGES: [u64; 2] = [4096, 65_536];
@@ -600,17 +601,13 @@ impl Change<'_> {
 
     /// Adds reports: their ids, and their bytes in runs.
     pub(super) fn append(&mut self, ids: &[ReportId], runs: &[&[u8]], report_bytes: usize) -> Result<(), Problem> {
-        let together: Vec<u8>;
-        let bytes = match runs {
-            [run] => run,
-            runs => {
-                together = runs.concat();
-                &together[..]
-            }
-        };
         let each = (ROW_BYTES / report_bytes).max(1);
+        let mut frames = runs.iter().flat_map(|run| run.chunks(report_bytes));
         let mut statement = self.transaction.prepare("INSERT INTO batches VALUES (?1, ?2, ?3, ?4, ?5)")?;
-        for (ids, bytes) in ids.chunks(each).zip(bytes.chunks(each * report_bytes)) {
+        let mut bytes = Vec::with_capacity(each.min(ids.len()) * report_bytes);
+        for ids in ids.chunks(each) {
+            bytes.clear();
+            frames.by_ref().take(ids.len()).for_each(|frame| bytes.extend_from_slice(frame));
             let (seq, reports) = (self.state.last + 1, ids.len() as u64);
             let ids: Vec<u8> = ids.iter().flat_map(|id| *id.as_bytes()).collect();
             let checksum = checksum_of_batch(seq, reports, &ids);
