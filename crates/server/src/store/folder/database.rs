@@ -83,6 +83,14 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// The reason why a database is not read or changed.
 pub(super) type Problem = Box<dyn std::error::Error + Send + Sync>;
 
+/// Does something with a file: a problem is an error that names it.
+pub(super) fn in_file<T>(path: &Path, work: impl FnOnce() -> Result<T, Problem>) -> Result<T, StoreError> {
+    work().map_err(|problem| match problem.downcast::<StoreError>() {
+        Ok(error) => *error,
+        Err(problem) => StoreError::database(path, problem),
+    })
+}
+
 /// A database of another release.
 #[derive(Debug, thiserror::Error)]
 #[error("it has version {0} instead of {VERSION}: use the release that wrote it")]
@@ -255,7 +263,7 @@ impl Database {
     ) -> Result<Self, StoreError> {
         let path = folder.join(name);
         new_private(&path).at("make", &path)?;
-        let made = || {
+        in_file(&path, || {
             let connection = Connection::open(&path)?;
             connection.pragma_update(None, "page_size", page_bytes(task))?;
             connection.pragma_update(None, "application_id", APPLICATION)?;
@@ -272,8 +280,7 @@ impl Database {
                 change.put_row(&TaskRow { document, settings, deleted_at: None, lost: 0, damage })
             })?;
             Ok(database)
-        };
-        made().map_err(|problem: Problem| StoreError::database(&path, problem))
+        })
     }
 
     fn of(folder: &Path, connection: Connection, state: State) -> Self {
@@ -286,7 +293,7 @@ impl Database {
         let path = folder.join(FILE);
         finish_repair(folder).at("finish the repair of", folder)?;
         let counted = Found::read(folder, digest).at("read", folder)?;
-        let mut opened = || {
+        let (mut database, content) = in_file(&path, || {
             check_file(&path)?;
             rewrite_log(folder)?;
             let connection = connect(&path)?;
@@ -309,8 +316,7 @@ impl Database {
                 emptied => !emptied?,
             };
             Ok((database, content))
-        };
-        let (mut database, content) = opened().map_err(|problem: Problem| StoreError::database(&path, problem))?;
+        })?;
         let counter = Counter::resume(folder, digest, counted, database.state.numbers());
         database.counter = Some(counter.at("write", folder)?);
         Ok((database, content))
@@ -322,7 +328,7 @@ impl Database {
         let path = folder.join(FILE);
         // Before the database: it never counts a change that is not made.
         let counted = Found::read(folder, digest).at("read", folder)?;
-        let mut opened = || {
+        in_file(&path, || {
             let connection = look_at(&path)?;
             connection.execute_batch("BEGIN")?;
             let (mut content, state) = load(&connection, digest, ids)?;
@@ -331,19 +337,17 @@ impl Database {
                 content.damage.push(told);
             }
             Ok((Self::of(folder, connection, state), content))
-        };
-        opened().map_err(|problem: Problem| StoreError::database(&path, problem))
+        })
     }
 
     /// What the row of a task says, without anything else.
     pub(super) fn describe(folder: &Path, digest: TaskDigest) -> Result<(Task, TaskSettings, Option<u64>), StoreError> {
         let path = folder.join(FILE);
-        let read = || {
+        in_file(&path, || {
             let row = TaskRow::read(&look_at(&path)?)?;
             let task = task_of(&row.document, digest)?;
             Ok((task, serde_json::from_str(&row.settings)?, row.deleted_at))
-        };
-        read().map_err(|problem: Problem| StoreError::database(&path, problem))
+        })
     }
 
     /// Reads every page, and every report after the opening, which goes to `each`. Returns what is wrong, a sentence
@@ -353,10 +357,7 @@ impl Database {
         content: &Content,
         each: &mut dyn FnMut(&StoredBatch),
     ) -> Result<Vec<String>, StoreError> {
-        let failed = |problem: Problem| StoreError::database(&self.path(), problem);
-        if !is_short(&self.connection).map_err(failed)? {
-            check_all_pages(&self.connection).map_err(failed)?;
-        }
+        in_file(&self.path(), || if is_short(&self.connection)? { Ok(()) } else { check_all_pages(&self.connection) })?;
         let (mut problems, mut summed) = (Vec::new(), Aggregate::empty(&content.task));
         self.batches(&content.task, 0, &mut |batch| {
             problems.extend(batch.damage());
@@ -388,16 +389,16 @@ impl Database {
         &self,
         task: &Task,
         after: i64,
-        each: &mut dyn FnMut(StoredBatch) -> Result<(), StoreError>,
+        each: &mut dyn FnMut(StoredBatch) -> Result<(), Problem>,
     ) -> Result<(), StoreError> {
-        let path = self.path();
-        let failed = |problem: Problem| StoreError::database(&path, problem);
-        let mut statement = self.connection.prepare(StoredBatch::READ).map_err(|error| failed(error.into()))?;
-        let mut rows = statement.query([after]).map_err(|error| failed(error.into()))?;
-        while let Some(row) = rows.next().map_err(|error| failed(error.into()))? {
-            each(StoredBatch::of(row, task).map_err(failed)?)?;
-        }
-        Ok(())
+        in_file(&self.path(), || {
+            let mut statement = self.connection.prepare(StoredBatch::READ)?;
+            let mut rows = statement.query([after])?;
+            while let Some(row) = rows.next()? {
+                each(StoredBatch::of(row, task)?)?;
+            }
+            Ok(())
+        })
     }
 
     /// Adds to the written sum what came after it, and passes that to `each`. A damaged report is an error.
@@ -409,7 +410,7 @@ impl Database {
         let Content { task, sum: total, upto, reports, .. } = content;
         self.batches(task, *upto, &mut |batch| {
             if let Some(damage) = batch.damage() {
-                return Err(StoreError::database(&self.path(), damage));
+                return Err(damage.into());
             }
             sum(total, task, &batch.reports);
             each(&batch);
@@ -429,16 +430,14 @@ impl Database {
         let (path, new) = (from.join(FILE), to.join(FILE));
         let counted = Found::read(from, digest).at("read", from)?;
         new_private(&new).at("make", &new)?;
-        let copied = || {
+        let (database, mut content, state) = in_file(&path, || {
             look_at(&path)?.execute("VACUUM INTO ?1", [new.to_string_lossy()])?;
             // From now on it has a log.
             let database = Self::of(to, connect(&new)?, State::default());
             let (mut content, state) = load(&database.connection, digest, &mut Ids::new())?;
             content.damage.extend(missing(counted, &state).map(|(_, told)| told));
             Ok((database, content, state))
-        };
-        let (database, mut content, state) =
-            copied().map_err(|problem: Problem| StoreError::database(&path, problem))?;
+        })?;
         let mut damage = Vec::new();
         database.batches(&content.task, 0, &mut |batch| {
             damage.extend(batch.damage());
@@ -461,10 +460,7 @@ impl Database {
         make: impl FnOnce(&mut Change<'_>) -> Result<T, Problem>,
     ) -> Result<T, StoreError> {
         self.trusted()?;
-        self.try_change(make).map_err(|problem| match problem.downcast::<StoreError>() {
-            Ok(refused) => *refused,
-            Err(problem) => StoreError::database(&self.path(), problem),
-        })
+        in_file(&self.path(), || self.try_change(make))
     }
 
     fn try_change<T>(&mut self, make: impl FnOnce(&mut Change<'_>) -> Result<T, Problem>) -> Result<T, Problem> {
@@ -535,7 +531,7 @@ impl Database {
 
     /// The batches that have one of these reports.
     pub(super) fn find(&self, wanted: &HashSet<ReportId>) -> Result<Vec<i64>, StoreError> {
-        let find = || {
+        in_file(&self.path(), || {
             let mut statement = self.connection.prepare("SELECT seq, ids FROM batches ORDER BY seq")?;
             let (mut rows, mut found) = (statement.query([])?, Vec::new());
             while let Some(row) = rows.next()? {
@@ -544,8 +540,7 @@ impl Database {
                 }
             }
             Ok(found)
-        };
-        find().map_err(|problem: Problem| StoreError::database(&self.path(), problem))
+        })
     }
 }
 

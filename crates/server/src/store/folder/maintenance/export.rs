@@ -9,7 +9,7 @@ use super::super::database::Database;
 use super::super::ids::Ids;
 use super::super::task_folder;
 use super::{Meter, Progress};
-use crate::store::StoreError;
+use crate::store::{At, StoreError};
 use ldp_pca::task::TaskDigest;
 
 /// The result of [`export`].
@@ -47,9 +47,9 @@ pub fn export(
         exported.reports += batch.reports.len() as u64;
         exported.lost += batch.lost;
         if batch.lost > 0 && !allow_loss {
-            return Err(lossy(batch.lost));
+            return Err(lossy(batch.lost).into());
         }
-        write(&batch.bytes).map_err(|error| StoreError::io("write the reports of", &folder, error))
+        Ok(write(&batch.bytes).at("write the reports of", &folder)?)
     })?;
     Ok(exported)
 }

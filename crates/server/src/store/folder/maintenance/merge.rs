@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::super::database::{Content, Database, now};
+use super::super::database::{Content, Database, in_file, now};
 use super::super::ids::Ids;
 use super::super::lock::Lock;
 use super::super::{make_folders, make_task, sweep, task_folder, task_folders};
@@ -164,7 +164,8 @@ fn merge_task(
                 meter.add(batch.bytes.len() as u64);
                 merged.lost += batch.lost;
                 if batch.lost > 0 && !allow_loss {
-                    return Err(StoreError::Lossy { path: part.folder.clone(), lost: batch.lost, damage: Vec::new() });
+                    let (path, lost) = (part.folder.clone(), batch.lost);
+                    return Err(StoreError::Lossy { path, lost, damage: Vec::new() }.into());
                 }
                 let (mut new, mut bytes) = (Vec::new(), Vec::new());
                 for (report, frame) in batch.reports.into_iter().zip(batch.bytes.chunks(each)) {
@@ -183,9 +184,10 @@ fn merge_task(
                 sum(&mut total, task, &new);
                 if total.records() > limit {
                     let problem = format!("its quota of {limit} reports has no room for those of the other folders");
-                    return Err(StoreError::database(&folder, problem));
+                    return Err(StoreError::database(&folder, problem).into());
                 }
-                change.append(&new_ids, &[&bytes], each).map_err(|problem| StoreError::database(&folder, problem))
+                in_file(&folder, || change.append(&new_ids, &[&bytes], each))?;
+                Ok(())
             })?;
             let theirs = &part.content.settings;
             if theirs.is_closed() && settings.refined_by.is_none() {

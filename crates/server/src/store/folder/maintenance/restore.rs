@@ -58,7 +58,7 @@ pub fn restore(root: &Path, digest: TaskDigest) -> Result<Restored, StoreError> 
     let (mut database, content) = Database::open(&from, digest, &mut Ids::new())?;
     database.batches(&content.task, 0, &mut |batch| match batch.lost {
         0 => Ok(()),
-        lost => Err(StoreError::Lossy { path: from.clone(), lost, damage: Vec::new() }),
+        lost => Err(StoreError::Lossy { path: from.clone(), lost, damage: Vec::new() }.into()),
     })?;
     let mut settings = content.settings;
     check_second_wave(root, &content.task, &settings)?;
