@@ -27,7 +27,7 @@ use super::counter::{Counter, Found};
 use super::ids::Ids;
 use super::remove_folder;
 use crate::durable::{new_private, sync_folder};
-use crate::store::{At, StoreError, TaskSettings, sum};
+use crate::store::{At, StoreError, TaskSettings, mark, sum};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::report::{Report, ReportId, report_bytes};
 use ldp_pca::task::{Task, TaskDigest};
@@ -108,7 +108,6 @@ pub(super) fn is_damage(error: &StoreError) -> bool {
 }
 
 /// What a task's rows say, besides its reports.
-#[derive(Debug)]
 pub(super) struct Content {
     pub(super) task: Task,
     pub(super) settings: TaskSettings,
@@ -118,6 +117,9 @@ pub(super) struct Content {
     pub(super) lost: u64,
     /// What else was found, a sentence each.
     pub(super) damage: Vec<String>,
+    /// The ids of all reports.
+    pub(super) ids: Ids,
+    /// Those of erased ones.
     pub(super) erased: HashSet<ReportId>,
     /// The sum of the batches up to this one.
     pub(super) sum: Aggregate,
@@ -289,7 +291,7 @@ impl Database {
 
     /// Opens a database to change it, with what it holds. What was lost since it was last written is recorded in it. If
     /// anything in it is not intact, that is an error, and nothing is changed.
-    pub(super) fn open(folder: &Path, digest: TaskDigest, ids: &mut Ids) -> Result<(Self, Content), StoreError> {
+    pub(super) fn open(folder: &Path, digest: TaskDigest) -> Result<(Self, Content), StoreError> {
         let path = folder.join(FILE);
         finish_repair(folder).at("finish the repair of", folder)?;
         let counted = Found::read(folder, digest).at("read", folder)?;
@@ -298,7 +300,7 @@ impl Database {
             rewrite_log(folder)?;
             let connection = connect(&path)?;
             connection.execute_batch("BEGIN")?;
-            let (mut content, state) = load(&connection, digest, ids)?;
+            let (mut content, state) = load(&connection, digest)?;
             connection.execute_batch("COMMIT")?;
             let mut database = Self::of(folder, connection, state);
             if let Some((lost, told)) = missing(counted, &state) {
@@ -324,14 +326,14 @@ impl Database {
 
     /// Opens a database to read it as it is at this moment, also while a server writes it, and on a disk that cannot be
     /// written. An error if anything in it is not intact.
-    pub(super) fn read(folder: &Path, digest: TaskDigest, ids: &mut Ids) -> Result<(Self, Content), StoreError> {
+    pub(super) fn read(folder: &Path, digest: TaskDigest) -> Result<(Self, Content), StoreError> {
         let path = folder.join(FILE);
         // Before the database: it never counts a change that is not made.
         let counted = Found::read(folder, digest).at("read", folder)?;
         in_file(&path, || {
             let connection = look_at(&path)?;
             connection.execute_batch("BEGIN")?;
-            let (mut content, state) = load(&connection, digest, ids)?;
+            let (mut content, state) = load(&connection, digest)?;
             if let Some((lost, told)) = missing(counted, &state) {
                 content.lost += lost;
                 content.damage.push(told);
@@ -401,25 +403,26 @@ impl Database {
         })
     }
 
-    /// Adds to the written sum what came after it, and passes that to `each`. A damaged report is an error.
-    pub(super) fn complete_sum(
-        &self,
-        content: &mut Content,
-        each: &mut dyn FnMut(&StoredBatch),
-    ) -> Result<(), StoreError> {
-        let Content { task, sum: total, upto, reports, .. } = content;
+    /// Adds to the written sum what came after it, and marks its ids: so many reports, and bytes of them. A damaged
+    /// report is an error.
+    pub(super) fn complete_sum(&self, content: &mut Content) -> Result<(u64, u64), StoreError> {
+        let Content { task, ids, sum: total, upto, reports, .. } = content;
+        let mut added = (0, 0);
         self.batches(task, *upto, &mut |batch| {
             if let Some(damage) = batch.damage() {
                 return Err(damage.into());
             }
             sum(total, task, &batch.reports);
-            each(&batch);
+            for (report, bytes) in batch.reports.iter().zip(batch.bytes.chunks(report_bytes(task))) {
+                ids.mark(report.id(), mark(bytes));
+            }
+            added = (added.0 + batch.reports.len() as u64, added.1 + batch.bytes.len() as u64);
             Ok(())
         })?;
         *upto = self.state.last;
         let summed = total.records();
         if summed == *reports {
-            return Ok(());
+            return Ok(added);
         }
         Err(StoreError::database(&self.path(), format!("the sum is of {summed} reports, and there are {reports}")))
     }
@@ -434,7 +437,7 @@ impl Database {
             look_at(&path)?.execute("VACUUM INTO ?1", [new.to_string_lossy()])?;
             // From now on it has a log.
             let database = Self::of(to, connect(&new)?, State::default());
-            let (mut content, state) = load(&database.connection, digest, &mut Ids::new())?;
+            let (mut content, state) = load(&database.connection, digest)?;
             content.damage.extend(missing(counted, &state).map(|(_, told)| told));
             Ok((database, content, state))
         })?;
@@ -883,7 +886,7 @@ pub(super) fn aside(folder: &Path, end: &str) -> PathBuf {
 }
 
 /// Reads everything but the reports, and checks it.
-fn load(connection: &Connection, digest: TaskDigest, ids: &mut Ids) -> Result<(Content, State), Problem> {
+fn load(connection: &Connection, digest: TaskDigest) -> Result<(Content, State), Problem> {
     check_pages(connection)?;
     let tally = Tally::read(connection)?;
     let mut found = Tally { changes: tally.changes, ..Tally::default() };
@@ -892,7 +895,7 @@ fn load(connection: &Connection, digest: TaskDigest, ids: &mut Ids) -> Result<(C
     let task = task_of(&row.document, digest)?;
     let (sum, upto) = read_sum(connection, &task, &mut found)?;
     let erased = read_erased(connection, &mut found)?;
-    let (reports, last) = read_ids(connection, ids, &mut found)?;
+    let (ids, reports, last) = read_ids(connection, &mut found)?;
     if tally != found {
         return Err("rows are missing from it, or are not what was written".into());
     }
@@ -903,7 +906,7 @@ fn load(connection: &Connection, digest: TaskDigest, ids: &mut Ids) -> Result<(C
     let damage = row.damage.lines().map(str::to_owned).collect();
     let TaskRow { settings, deleted_at, lost, .. } = row;
     let settings = serde_json::from_str(&settings)?;
-    Ok((Content { task, settings, deleted_at, lost, damage, erased, sum, upto, reports }, state))
+    Ok((Content { task, settings, deleted_at, lost, damage, ids, erased, sum, upto, reports }, state))
 }
 
 fn task_of(document: &str, digest: TaskDigest) -> Result<Task, Problem> {
@@ -980,8 +983,9 @@ fn read_erased(connection: &Connection, tally: &mut Tally) -> Result<HashSet<Rep
     Ok(erased)
 }
 
-/// Reads the ids of all batches; returns how many they are, and the last batch.
-fn read_ids(connection: &Connection, ids: &mut Ids, tally: &mut Tally) -> Result<(u64, i64), Problem> {
+/// Reads the ids of all batches; returns them, how many they are, and the last batch.
+fn read_ids(connection: &Connection, tally: &mut Tally) -> Result<(Ids, u64, i64), Problem> {
+    let mut ids = Ids::new();
     let count: u64 = connection.query_row("SELECT coalesce(sum(n), 0) FROM batches", [], |row| row.get(0))?;
     // Each has some bytes of the file, whatever it says.
     ids.reserve(usize::try_from(count.min(bytes_of(connection)? / 16))?);
@@ -1001,7 +1005,7 @@ fn read_ids(connection: &Connection, ids: &mut Ids, tally: &mut Tally) -> Result
             }
         }
     }
-    Ok((count, last))
+    Ok((ids, count, last))
 }
 
 /// Tells of an error by which it is unknown what the disk has.
@@ -1044,7 +1048,7 @@ mod tests {
         let (folder, digest) = (task_folder(root.path(), task.digest()), task.digest());
         let file = folder.join(FILE);
         let good = fs::read(&file).unwrap();
-        let open = || Database::open(&folder, digest, &mut Ids::new()).map(|(_, content)| content.damage);
+        let open = || Database::open(&folder, digest).map(|(_, content)| content.damage);
         assert_eq!(open().unwrap(), [""; 0]);
         for change in [
             "UPDATE task SET deleted_at = 1",
@@ -1074,7 +1078,7 @@ mod tests {
             drop(connection);
             assert!(fs::read(&file).unwrap() != good, "{change}");
             assert!(open().is_err(), "{change}");
-            assert!(Database::read(&folder, digest, &mut Ids::new()).is_err(), "{change}");
+            assert!(Database::read(&folder, digest).is_err(), "{change}");
         }
         // The version that may write it.
         fs::write(&file, [&good[..18], &[3], &good[19..]].concat()).unwrap();

@@ -37,7 +37,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, RwLock};
 
 use self::database::{Database, now};
-use self::ids::Ids;
 use self::lock::Lock;
 use self::reserve::Reserve;
 use self::task::FolderTask;
@@ -108,14 +107,13 @@ impl FolderStore {
 
     /// Opens a task; none if its deletion was interrupted, which is finished.
     fn open_task(&self, digest: TaskDigest) -> Result<Option<FolderTask>, StoreError> {
-        let mut ids = Ids::new();
-        let (database, content) = Database::open(&task_folder(&self.root, digest), digest, &mut ids)?;
+        let (database, content) = Database::open(&task_folder(&self.root, digest), digest)?;
         if let Some(since) = content.deleted_at {
             drop(database);
             self.put_aside(DeletedTask { digest, key: since, since })?;
             return Ok(None);
         }
-        FolderTask::open(database, content, ids, self.options.clone()).map(Some)
+        FolderTask::open(database, content, self.options.clone()).map(Some)
     }
 
     fn put_task(&self, task: &Task, settings: TaskSettings) -> Result<Put, StoreError> {

@@ -6,7 +6,6 @@ use std::thread::{self, JoinHandle};
 use tokio::sync::{oneshot, watch};
 
 use super::database::{Content, Database};
-use super::ids::Ids;
 use super::options::FolderOptions;
 use super::shared::{Errand, Shared};
 use super::totals::{Summing, Totals};
@@ -15,7 +14,6 @@ use crate::locks::{hold, read_lock, write_lock};
 use crate::store::queue::CommitQueue;
 use crate::store::{
     At, Batch, BoxFuture, CommitError, Committed, Counts, Damage, ErasedReports, StoreError, TaskReports, TaskSettings,
-    mark,
 };
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::report::{ReportId, report_bytes};
@@ -31,20 +29,9 @@ pub(crate) struct FolderTask {
 
 impl FolderTask {
     /// Sums the reports that are not in the written sum, and starts the threads.
-    pub(super) fn open(
-        database: Database,
-        mut content: Content,
-        mut ids: Ids,
-        options: FolderOptions,
-    ) -> Result<Self, StoreError> {
-        let (mut unsummed, each) = ((0, 0), report_bytes(&content.task));
-        database.complete_sum(&mut content, &mut |batch| {
-            for (report, bytes) in batch.reports.iter().zip(batch.bytes.chunks(each)) {
-                ids.mark(report.id(), mark(bytes));
-            }
-            unsummed = (unsummed.0 + batch.reports.len() as u64, unsummed.1 + batch.bytes.len() as u64);
-        })?;
-        let Content { task, settings, lost, damage, erased, sum: aggregate, .. } = content;
+    pub(super) fn open(database: Database, mut content: Content, options: FolderOptions) -> Result<Self, StoreError> {
+        let unsummed = database.complete_sum(&mut content)?;
+        let Content { task, settings, lost, damage, mut ids, erased, sum: aggregate, .. } = content;
         for id in &erased {
             ids.insert(*id, None);
         }
@@ -53,7 +40,7 @@ impl FolderTask {
         let (summing, backlog) = Summing::new(task.clone(), &totals, &options);
         let (queue, waiting) = CommitQueue::new(options.queue);
         let shared = Arc::new(Shared {
-            report_bytes: each,
+            report_bytes: report_bytes(&task),
             task,
             folder: database.folder.clone(),
             settings: RwLock::new(Arc::new(settings)),

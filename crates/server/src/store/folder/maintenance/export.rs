@@ -6,7 +6,6 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::super::database::Database;
-use super::super::ids::Ids;
 use super::super::task_folder;
 use super::{Meter, Progress};
 use crate::store::{At, StoreError};
@@ -35,7 +34,7 @@ pub fn export(
     progress: Progress<'_>,
 ) -> Result<Exported, StoreError> {
     let folder = task_folder(root, task);
-    let (database, content) = Database::read(&folder, task, &mut Ids::new())?;
+    let (database, content) = Database::read(&folder, task)?;
     let mut exported = Exported { reports: 0, lost: content.lost };
     let lossy = |lost| StoreError::Lossy { path: folder.clone(), lost, damage: content.damage.clone() };
     if !(content.damage.is_empty() || allow_loss) {

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::super::database::{Content, Database, in_file, now};
-use super::super::ids::Ids;
 use super::super::lock::Lock;
 use super::super::{make_folders, make_task, sweep, task_folder, task_folders};
 use super::restore::second_wave;
@@ -36,7 +35,6 @@ struct Part {
     folder: PathBuf,
     database: Database,
     content: Content,
-    ids: Ids,
 }
 
 /// Adds all tasks and reports of `sources`, which servers may have open, to the folder `into`, which is made if it is
@@ -80,10 +78,10 @@ pub fn merge(
 /// Reads the tasks of a folder, but for their reports.
 fn read_parts(root: &Path, parts: &mut BTreeMap<TaskDigest, Vec<Part>>) -> Result<(), StoreError> {
     for digest in task_folders(root)? {
-        let (folder, mut ids) = (task_folder(root, digest), Ids::new());
-        let (database, content) = Database::read(&folder, digest, &mut ids)?;
+        let folder = task_folder(root, digest);
+        let (database, content) = Database::read(&folder, digest)?;
         if content.deleted_at.is_none() {
-            parts.entry(digest).or_default().push(Part { folder, database, content, ids });
+            parts.entry(digest).or_default().push(Part { folder, database, content });
         }
     }
     Ok(())
@@ -112,7 +110,8 @@ fn check_reports(there: &Parts, parts: &Parts) -> Result<(), StoreError> {
         let erased: HashSet<ReportId> = all.iter().flat_map(|part| part.content.erased.iter().copied()).collect();
         for over in all.iter().filter(|part| part.content.settings.is_closed()) {
             for part in &all {
-                let further = part.ids.iter().filter(|id| !over.ids.contains(*id) && !erased.contains(id)).count();
+                let is_there = |id: &ReportId| over.content.ids.contains(*id) || erased.contains(id);
+                let further = part.content.ids.iter().filter(|id| !is_there(id)).count();
                 if further > 0 {
                     let (path, over) = (part.folder.clone(), over.folder.clone());
                     return Err(StoreError::FurtherReports { path, further, over });
@@ -135,20 +134,18 @@ fn merge_task(
     if !folder.exists() {
         make_task(into, task, &TaskSettings { closed: None, refined_by: None, ..first.clone() })?;
     }
-    let mut ids = Ids::new();
-    let (mut database, mut content) = Database::open(&folder, digest, &mut ids)?;
+    let (mut database, mut content) = Database::open(&folder, digest)?;
     if content.deleted_at.is_some() {
         let problem = "its deletion was cut short: start a server on the folder once".to_owned();
         return Err(StoreError::Refused { path: folder, problem });
     }
-    database.complete_sum(&mut content, &mut |_| {})?;
-    let mut total = content.sum;
+    database.complete_sum(&mut content)?;
+    let Content { mut settings, mut ids, erased: known, sum: mut total, .. } = content;
     let erased: HashSet<ReportId> = parts.iter().flat_map(|part| part.content.erased.iter().copied()).collect();
     let gone: HashSet<ReportId> = erased.iter().copied().filter(|id| ids.contains(*id)).collect();
     let batches = database.find(&gone)?;
     let mut merged = MergedTask { task: digest.to_string(), added: 0, duplicates: 0, reports: 0, lost: 0 };
-    let refused: HashSet<ReportId> = content.erased.union(&erased).copied().collect();
-    let mut settings = content.settings;
+    let refused: HashSet<ReportId> = known.union(&erased).copied().collect();
     let limit = settings.max_records.unwrap_or(MAX_RECORDS);
     let each = report_bytes(task);
     database.change(|change| {

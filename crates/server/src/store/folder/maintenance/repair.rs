@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::super::counter::Found;
-use super::super::database::{COPY, DAMAGED, Database, FILE, REPAIRED, REPAIRING, aside, finish_repair, is_damage};
+use super::super::database::{
+    COPY, Content, DAMAGED, Database, FILE, REPAIRED, REPAIRING, aside, finish_repair, is_damage,
+};
 use super::super::ids::Ids;
 use super::super::lock::Lock;
 use super::super::salvage::Salvage;
@@ -94,7 +96,7 @@ fn all_folders(root: &Path) -> Result<Vec<(PathBuf, TaskDigest, Option<u64>)>, S
 
 /// The reports of a database that is intact, and what is known to be lost of it.
 fn examine(folder: &Path, digest: TaskDigest) -> Result<(u64, Vec<String>), StoreError> {
-    let (mut database, content) = Database::open(folder, digest, &mut Ids::new())?;
+    let (mut database, content) = Database::open(folder, digest)?;
     if let Some(problem) = database.problems(&content, &mut |_| {})?.into_iter().next() {
         return Err(StoreError::database(&database.path(), problem));
     }
@@ -158,7 +160,7 @@ fn rebuild(
         remove_folder(&copy)
     };
     put().at("repair", folder)?;
-    let (mut database, _) = Database::open(folder, digest, &mut Ids::new())?;
+    let (mut database, _) = Database::open(folder, digest)?;
     database.empty_log()?;
     done.repairs.push(format!("{problem}: it was made anew from what can be read, and is kept as {}", kept.display()));
     Ok(Some(reports))
@@ -233,13 +235,15 @@ pub fn acknowledge(root: &Path, task: Option<TaskDigest>) -> Result<Vec<Acknowle
     let is_asked = |digest: &TaskDigest| task.is_none_or(|task| task == *digest);
     let folders = all_folders(root)?.into_iter().filter(|(_, digest, _)| is_asked(digest));
     // All are open before anything is forgotten.
-    let opened = folders.map(|(folder, digest, _)| Ok((Database::open(&folder, digest, &mut Ids::new())?, folder)));
+    let opened = folders.map(|(folder, digest, _)| {
+        let (database, Content { lost, damage, .. }) = Database::open(&folder, digest)?;
+        Ok((folder, database, Acknowledged { task: digest.to_string(), lost, damage }))
+    });
     let mut done = Vec::new();
-    for ((mut database, content), folder) in opened.collect::<Result<Vec<_>, StoreError>>()? {
-        if !content.damage.is_empty() {
+    for (folder, mut database, known) in opened.collect::<Result<Vec<_>, StoreError>>()? {
+        if !known.damage.is_empty() {
             database.change(|change| change.put_losses(0, &[]))?;
-            let task = content.task.digest().to_string();
-            done.push(Acknowledged { task, lost: content.lost, damage: content.damage });
+            done.push(known);
         }
         for name in names(&folder)?.iter().filter(|name| name.ends_with(DAMAGED)) {
             fs::remove_file(folder.join(name)).at("remove", &folder.join(name))?;

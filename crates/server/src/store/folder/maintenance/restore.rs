@@ -6,7 +6,6 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::super::database::Database;
-use super::super::ids::Ids;
 use super::super::lock::Lock;
 use super::super::{deleted as deleted_tasks, deleted_folder, move_folder, task_folder, task_folders};
 use crate::store::{At, StoreError, TaskSettings};
@@ -55,7 +54,7 @@ pub fn restore(root: &Path, digest: TaskDigest) -> Result<Restored, StoreError> 
         return Err(refused(io::ErrorKind::NotFound, "no deleted task has this digest, or it is erased"));
     };
     let from = deleted_folder(root, &task);
-    let (mut database, content) = Database::open(&from, digest, &mut Ids::new())?;
+    let (mut database, content) = Database::open(&from, digest)?;
     database.batches(&content.task, 0, &mut |batch| match batch.lost {
         0 => Ok(()),
         lost => Err(StoreError::Lossy { path: from.clone(), lost, damage: Vec::new() }.into()),

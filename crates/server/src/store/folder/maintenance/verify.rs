@@ -5,7 +5,6 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::super::database::Database;
-use super::super::ids::Ids;
 use super::super::{NEW, deleted, deleted_folder, task_folder, task_folders};
 use super::{Meter, Progress, names};
 use crate::secrets;
@@ -81,7 +80,7 @@ fn verify_task(
     meter: &mut Meter<'_>,
 ) -> Result<(), StoreError> {
     found.bytes = Database::bytes_in(folder);
-    let (database, mut content) = Database::read(folder, digest, &mut Ids::new())?;
+    let (database, mut content) = Database::read(folder, digest)?;
     found.erased = content.erased.len() as u64;
     found.problems.append(&mut content.damage);
     let problems = database.problems(&content, &mut |batch| {
