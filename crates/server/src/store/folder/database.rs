@@ -300,14 +300,12 @@ impl Database {
             rewrite_log(folder)?;
             let connection = connect(&path)?;
             connection.execute_batch("BEGIN")?;
-            let (mut content, state) = load(&connection, digest)?;
+            let (content, state) = load(&connection, digest, counted)?;
             connection.execute_batch("COMMIT")?;
             let mut database = Self::of(folder, connection, state);
-            if let Some((lost, told)) = missing(counted, &state) {
+            if missing(counted, &state).is_some() {
                 // SQLite reads the beginning of a damaged log alone, and writes over the rest.
                 keep_log(folder)?;
-                content.lost += lost;
-                content.damage.push(told);
                 let [changes, _] = counted.and_then(|found| found.numbers).unwrap_or_default();
                 database.state.tally.changes = state.tally.changes.max(changes);
                 database.try_change(|change| change.put_losses(content.lost, &content.damage))?;
@@ -333,11 +331,7 @@ impl Database {
         in_file(&path, || {
             let connection = look_at(&path)?;
             connection.execute_batch("BEGIN")?;
-            let (mut content, state) = load(&connection, digest)?;
-            if let Some((lost, told)) = missing(counted, &state) {
-                content.lost += lost;
-                content.damage.push(told);
-            }
+            let (content, state) = load(&connection, digest, counted)?;
             Ok((Self::of(folder, connection, state), content))
         })
     }
@@ -433,27 +427,24 @@ impl Database {
         let (path, new) = (from.join(FILE), to.join(FILE));
         let counted = Found::read(from, digest).at("read", from)?;
         new_private(&new).at("make", &new)?;
-        let (database, mut content, state) = in_file(&path, || {
+        in_file(&path, || {
             look_at(&path)?.execute("VACUUM INTO ?1", [new.to_string_lossy()])?;
             // From now on it has a log.
-            let database = Self::of(to, connect(&new)?, State::default());
-            let (mut content, state) = load(&database.connection, digest)?;
-            content.damage.extend(missing(counted, &state).map(|(_, told)| told));
-            Ok((database, content, state))
-        })?;
-        let mut damage = Vec::new();
-        database.batches(&content.task, 0, &mut |batch| {
-            damage.extend(batch.damage());
-            Ok(())
-        })?;
-        content.damage.extend(damage);
-        fs::File::open(&new).and_then(|file| file.sync_all()).at("write", &new)?;
-        // What the source has lost, its copy has lost too.
-        if let Some([changes, seen]) = counted.and_then(|found| found.numbers) {
-            let [copied, reports] = state.numbers();
-            Counter::create(to, digest, [changes.max(copied), seen.max(reports)]).at("make", to)?;
-        }
-        Ok(content)
+            let connection = connect(&new)?;
+            let (mut content, state) = load(&connection, digest, counted)?;
+            let Content { task, damage, .. } = &mut content;
+            Self::of(from, connection, state).batches(task, 0, &mut |batch| {
+                damage.extend(batch.damage());
+                Ok(())
+            })?;
+            fs::File::open(&new).and_then(|file| file.sync_all()).at("write", &new)?;
+            // What the source has lost, its copy has lost too.
+            if let Some([changes, seen]) = counted.and_then(|found| found.numbers) {
+                let [copied, reports] = state.numbers();
+                Counter::create(to, digest, [changes.max(copied), seen.max(reports)]).at("make", to)?;
+            }
+            Ok(content)
+        })
     }
 
     /// Makes a change: all of it or nothing, and on the disk when this returns. After an error it is not made, unless
@@ -885,8 +876,8 @@ pub(super) fn aside(folder: &Path, end: &str) -> PathBuf {
     names.into_iter().find(|path| !path.exists()).unwrap_or_default()
 }
 
-/// Reads everything but the reports, and checks it.
-fn load(connection: &Connection, digest: TaskDigest) -> Result<(Content, State), Problem> {
+/// Reads everything but the reports, and checks it. What is lost of what was counted beside it is among the damage.
+fn load(connection: &Connection, digest: TaskDigest, counted: Option<Found>) -> Result<(Content, State), Problem> {
     check_pages(connection)?;
     let tally = Tally::read(connection)?;
     let mut found = Tally { changes: tally.changes, ..Tally::default() };
@@ -903,8 +894,12 @@ fn load(connection: &Connection, digest: TaskDigest) -> Result<(Content, State),
         return Err("a report is there, and is among the erased ones too".into());
     }
     let state = State { tally, last: last.max(upto), seen: reports + erased.len() as u64 };
-    let damage = row.damage.lines().map(str::to_owned).collect();
-    let TaskRow { settings, deleted_at, lost, .. } = row;
+    let mut damage: Vec<String> = row.damage.lines().map(str::to_owned).collect();
+    let TaskRow { settings, deleted_at, mut lost, .. } = row;
+    if let Some((reports, told)) = missing(counted, &state) {
+        lost += reports;
+        damage.push(told);
+    }
     let settings = serde_json::from_str(&settings)?;
     Ok((Content { task, settings, deleted_at, lost, damage, ids, erased, sum, upto, reports }, state))
 }
