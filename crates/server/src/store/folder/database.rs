@@ -109,14 +109,7 @@ pub(super) fn is_damage(error: &StoreError) -> bool {
 
 /// What a task's rows say, besides its reports.
 pub(super) struct Content {
-    pub(super) task: Task,
-    pub(super) settings: TaskSettings,
-    /// When it was deleted, in seconds since 1970.
-    pub(super) deleted_at: Option<u64>,
-    /// Acknowledged reports that were lost, until somebody acknowledges it.
-    pub(super) lost: u64,
-    /// What else was found, a sentence each.
-    pub(super) damage: Vec<String>,
+    pub(super) row: TaskRow,
     /// The ids of all reports.
     pub(super) ids: Ids,
     /// Those of erased ones.
@@ -211,75 +204,83 @@ fn checksum_of_part(part: u64, upto: i64, cells: &[u8]) -> u32 {
     Checksum::of("sums").number(part).number(upto.cast_unsigned()).bytes(cells).finish()
 }
 
+fn checksum_of_task([document, settings, damage]: &[String; 3], deleted_at: Option<u64>, lost: u64) -> u32 {
+    let deleted = deleted_at.map_or(0, |at| at + 1);
+    let row = Checksum::of("task").bytes(document.as_bytes()).bytes(settings.as_bytes());
+    row.number(deleted).number(lost).bytes(damage.as_bytes()).finish()
+}
+
 pub(super) fn checksum_of_erased(id: &[u8], at: u64) -> u32 {
     Checksum::of("erased").bytes(id).number(at).finish()
 }
 
 /// The row of the task.
+#[derive(Clone)]
 pub(super) struct TaskRow {
-    pub(super) document: String,
-    pub(super) settings: String,
+    pub(super) task: Task,
+    pub(super) settings: TaskSettings,
+    /// When it was deleted, in seconds since 1970.
     pub(super) deleted_at: Option<u64>,
+    /// Acknowledged reports that were lost, until somebody acknowledges it.
     pub(super) lost: u64,
-    pub(super) damage: String,
+    /// What else was found, a sentence each.
+    pub(super) damage: Vec<String>,
 }
 
 impl TaskRow {
-    pub(super) const READ: &str = "SELECT document, settings, deleted_at, lost, damage, checksum FROM task";
-
-    pub(super) fn of(row: &Row<'_>) -> rusqlite::Result<(Self, bool)> {
-        let (document, settings, damage) = (row.get(0)?, row.get(1)?, row.get(4)?);
-        let read = Self { document, settings, deleted_at: row.get(2)?, lost: row.get(3)?, damage };
-        let intact = read.checksum() == row.get::<_, u32>(5)?;
-        Ok((read, intact))
+    /// The row of a new task.
+    pub(super) fn new(task: &Task, settings: &TaskSettings) -> Self {
+        Self { task: task.clone(), settings: settings.clone(), deleted_at: None, lost: 0, damage: Vec::new() }
     }
 
-    fn read(connection: &Connection) -> Result<Self, Problem> {
-        let (row, intact) = connection.query_row(Self::READ, [], Self::of)?;
-        if intact { Ok(row) } else { Err("the row of its task is not what was written".into()) }
+    /// Reads it, with its checksum.
+    pub(super) fn read(connection: &Connection) -> Result<(Self, u32), Problem> {
+        let columns = "SELECT document, settings, damage, deleted_at, lost, checksum FROM task";
+        let (texts, deleted_at, lost, checksum) = connection.query_row(columns, [], |row| {
+            let texts: [String; 3] = [row.get(0)?, row.get(1)?, row.get(2)?];
+            Ok((texts, row.get(3)?, row.get(4)?, row.get::<_, u32>(5)?))
+        })?;
+        if checksum_of_task(&texts, deleted_at, lost) != checksum {
+            return Err("the row of its task is not what was written".into());
+        }
+        let [document, settings, damage] = texts;
+        let (task, settings) = (Task::from_json(&document)?, serde_json::from_str(&settings)?);
+        let damage = damage.lines().map(str::to_owned).collect();
+        Ok((Self { task, settings, deleted_at, lost, damage }, checksum))
     }
 
-    fn checksum(&self) -> u32 {
-        let deleted = self.deleted_at.map_or(0, |at| at + 1);
-        let row = Checksum::of("task").bytes(self.document.as_bytes()).bytes(self.settings.as_bytes());
-        row.number(deleted).number(self.lost).bytes(self.damage.as_bytes()).finish()
+    /// The second wave that the task is, or that its settings name.
+    pub(super) fn second_wave(&self) -> Option<TaskDigest> {
+        self.settings.refined_by.or(self.task.refinement().map(|_| self.task.digest()))
     }
 }
 
 impl Database {
     /// Makes the database of a new task in its folder, which has none.
-    pub(super) fn create(folder: &Path, task: &Task, settings: &TaskSettings) -> Result<Self, StoreError> {
-        let mut database = Self::create_as(folder, FILE, 0, task, settings)?;
-        database.counter = Some(Counter::create(folder, task.digest(), database.state.numbers()).at("make", folder)?);
+    pub(super) fn create(folder: &Path, row: &TaskRow) -> Result<Self, StoreError> {
+        let (mut database, digest) = (Self::create_as(folder, FILE, 0, row)?, row.task.digest());
+        database.counter = Some(Counter::create(folder, digest, database.state.numbers()).at("make", folder)?);
         sync_folder(folder).at("make", folder)?;
         Ok(database)
     }
 
     /// Makes a database under a name of its own, which continues after so many changes.
-    pub(super) fn create_as(
-        folder: &Path,
-        name: &str,
-        changes: u64,
-        task: &Task,
-        settings: &TaskSettings,
-    ) -> Result<Self, StoreError> {
+    pub(super) fn create_as(folder: &Path, name: &str, changes: u64, row: &TaskRow) -> Result<Self, StoreError> {
         let path = folder.join(name);
         new_private(&path).at("make", &path)?;
         in_file(&path, || {
             let connection = Connection::open(&path)?;
-            connection.pragma_update(None, "page_size", page_bytes(task))?;
+            connection.pragma_update(None, "page_size", page_bytes(&row.task))?;
             connection.pragma_update(None, "application_id", APPLICATION)?;
             connection.pragma_update(None, "user_version", VERSION)?;
             drop(connection);
             let connection = connect(&path)?;
-            let settings = serde_json::to_string(settings)?;
             let mut database = Self::of(folder, connection, State::default());
             database.state.tally.changes = changes;
             database.try_change(|change| {
                 TABLES.iter().try_for_each(|table| change.transaction.execute(table, []).map(drop))?;
                 change.transaction.execute("INSERT INTO tally VALUES (0, 0, 0, 0)", [])?;
-                let (document, damage) = (task.to_json(), String::new());
-                change.put_row(&TaskRow { document, settings, deleted_at: None, lost: 0, damage })
+                change.put_row(row)
             })?;
             Ok(database)
         })
@@ -308,7 +309,7 @@ impl Database {
                 keep_log(folder)?;
                 let [changes, _] = counted.and_then(|found| found.numbers).unwrap_or_default();
                 database.state.tally.changes = state.tally.changes.max(changes);
-                database.try_change(|change| change.put_losses(content.lost, &content.damage))?;
+                database.try_change(|change| change.put_row(&content.row))?;
             }
             // On a full disk it stays.
             database.unemptied = match empty_log(&database.connection) {
@@ -336,13 +337,13 @@ impl Database {
         })
     }
 
-    /// What the row of a task says, without anything else.
-    pub(super) fn describe(folder: &Path, digest: TaskDigest) -> Result<(Task, TaskSettings, Option<u64>), StoreError> {
+    /// The row of a task, without anything else.
+    pub(super) fn describe(folder: &Path, digest: TaskDigest) -> Result<TaskRow, StoreError> {
         let path = folder.join(FILE);
         in_file(&path, || {
-            let row = TaskRow::read(&look_at(&path)?)?;
-            let task = task_of(&row.document, digest)?;
-            Ok((task, serde_json::from_str(&row.settings)?, row.deleted_at))
+            let (row, _) = TaskRow::read(&look_at(&path)?)?;
+            check_task(&row.task, digest)?;
+            Ok(row)
         })
     }
 
@@ -354,11 +355,11 @@ impl Database {
         each: &mut dyn FnMut(&StoredBatch),
     ) -> Result<Vec<String>, StoreError> {
         in_file(&self.path(), || if is_short(&self.connection)? { Ok(()) } else { check_all_pages(&self.connection) })?;
-        let (mut problems, mut summed) = (Vec::new(), Aggregate::empty(&content.task));
-        self.batches(&content.task, 0, &mut |batch| {
+        let (mut problems, mut summed) = (Vec::new(), Aggregate::empty(&content.row.task));
+        self.batches(&content.row.task, 0, &mut |batch| {
             problems.extend(batch.damage());
             if batch.seq <= content.upto {
-                sum(&mut summed, &content.task, &batch.reports);
+                sum(&mut summed, &content.row.task, &batch.reports);
             }
             each(&batch);
             Ok(())
@@ -400,7 +401,7 @@ impl Database {
     /// Adds to the written sum what came after it, and marks its ids: so many reports, and bytes of them. A damaged
     /// report is an error.
     pub(super) fn complete_sum(&self, content: &mut Content) -> Result<(u64, u64), StoreError> {
-        let Content { task, ids, sum: total, upto, reports, .. } = content;
+        let Content { row: TaskRow { task, .. }, ids, sum: total, upto, reports, .. } = content;
         let mut added = (0, 0);
         self.batches(task, *upto, &mut |batch| {
             if let Some(damage) = batch.damage() {
@@ -432,7 +433,7 @@ impl Database {
             // From now on it has a log.
             let connection = connect(&new)?;
             let (mut content, state) = load(&connection, digest, counted)?;
-            let Content { task, damage, .. } = &mut content;
+            let TaskRow { task, damage, .. } = &mut content.row;
             Self::of(from, connection, state).batches(task, 0, &mut |batch| {
                 damage.extend(batch.damage());
                 Ok(())
@@ -547,18 +548,22 @@ pub(super) struct Change<'a> {
 }
 
 impl Change<'_> {
-    fn edit(&mut self, edit: impl FnOnce(&mut TaskRow)) -> Result<(), Problem> {
-        let mut row = TaskRow::read(&self.transaction)?;
+    /// Changes the row of the task.
+    pub(super) fn edit(&mut self, edit: impl FnOnce(&mut TaskRow)) -> Result<(), Problem> {
+        let (mut row, _) = TaskRow::read(&self.transaction)?;
         edit(&mut row);
         self.put_row(&row)
     }
 
     fn put_row(&mut self, row: &TaskRow) -> Result<(), Problem> {
         self.clear("task")?;
-        let TaskRow { document, settings, deleted_at, lost, damage } = row;
-        let values = params![document, settings, deleted_at, lost, damage, row.checksum()];
+        let TaskRow { task, settings, deleted_at, lost, damage } = row;
+        let texts = [task.to_json(), serde_json::to_string(settings)?, damage.join("\n")];
+        let checksum = checksum_of_task(&texts, *deleted_at, *lost);
+        let [document, settings, damage] = texts;
+        let values = params![document, settings, deleted_at, lost, damage, checksum];
         self.transaction.execute("INSERT INTO task VALUES (?1, ?2, ?3, ?4, ?5, ?6)", values)?;
-        self.state.tally.add(row.checksum());
+        self.state.tally.add(checksum);
         Ok(())
     }
 
@@ -570,22 +575,6 @@ impl Change<'_> {
         self.state.tally.rows -= rows;
         self.state.tally.total = self.state.tally.total.wrapping_sub(total);
         Ok(())
-    }
-
-    /// Changes the task's settings.
-    pub(super) fn configure(&mut self, settings: &TaskSettings) -> Result<(), Problem> {
-        let settings = serde_json::to_string(settings)?;
-        self.edit(|row| row.settings = settings)
-    }
-
-    /// Records when the task was deleted, or that it is not.
-    pub(super) fn mark_deleted(&mut self, at: Option<u64>) -> Result<(), Problem> {
-        self.edit(|row| row.deleted_at = at)
-    }
-
-    /// Records what is lost: reports, and a sentence each. Nothing once somebody knows of it.
-    pub(super) fn put_losses(&mut self, lost: u64, damage: &[String]) -> Result<(), Problem> {
-        self.edit(|row| (row.lost, row.damage) = (lost, damage.join("\n")))
     }
 
     /// Adds reports: their ids, and their bytes in runs.
@@ -881,10 +870,10 @@ fn load(connection: &Connection, digest: TaskDigest, counted: Option<Found>) -> 
     check_pages(connection)?;
     let tally = Tally::read(connection)?;
     let mut found = Tally { changes: tally.changes, ..Tally::default() };
-    let row = TaskRow::read(connection)?;
-    found.add(row.checksum());
-    let task = task_of(&row.document, digest)?;
-    let (sum, upto) = read_sum(connection, &task, &mut found)?;
+    let (mut row, checksum) = TaskRow::read(connection)?;
+    check_task(&row.task, digest)?;
+    found.add(checksum);
+    let (sum, upto) = read_sum(connection, &row.task, &mut found)?;
     let erased = read_erased(connection, &mut found)?;
     let (ids, reports, last) = read_ids(connection, &mut found)?;
     if tally != found {
@@ -894,20 +883,17 @@ fn load(connection: &Connection, digest: TaskDigest, counted: Option<Found>) -> 
         return Err("a report is there, and is among the erased ones too".into());
     }
     let state = State { tally, last: last.max(upto), seen: reports + erased.len() as u64 };
-    let mut damage: Vec<String> = row.damage.lines().map(str::to_owned).collect();
-    let TaskRow { settings, deleted_at, mut lost, .. } = row;
-    if let Some((reports, told)) = missing(counted, &state) {
-        lost += reports;
-        damage.push(told);
+    if let Some((lost, told)) = missing(counted, &state) {
+        row.lost += lost;
+        row.damage.push(told);
     }
-    let settings = serde_json::from_str(&settings)?;
-    Ok((Content { task, settings, deleted_at, lost, damage, ids, erased, sum, upto, reports }, state))
+    Ok((Content { row, ids, erased, sum, upto, reports }, state))
 }
 
-fn task_of(document: &str, digest: TaskDigest) -> Result<Task, Problem> {
-    let task = Task::from_json(document)?;
+/// Refuses another task than that of the folder.
+pub(super) fn check_task(task: &Task, digest: TaskDigest) -> Result<(), Problem> {
     if task.digest() == digest {
-        return Ok(task);
+        return Ok(());
     }
     Err(format!("it is of task {}, and its folder of task {digest}", task.digest()).into())
 }
@@ -1043,7 +1029,7 @@ mod tests {
         let (folder, digest) = (task_folder(root.path(), task.digest()), task.digest());
         let file = folder.join(FILE);
         let good = fs::read(&file).unwrap();
-        let open = || Database::open(&folder, digest).map(|(_, content)| content.damage);
+        let open = || Database::open(&folder, digest).map(|(_, content)| content.row.damage);
         assert_eq!(open().unwrap(), [""; 0]);
         for change in [
             "UPDATE task SET deleted_at = 1",

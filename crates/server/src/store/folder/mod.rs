@@ -36,7 +36,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, RwLock};
 
-use self::database::{Database, now};
+use self::database::{Database, TaskRow, now};
 use self::lock::Lock;
 use self::reserve::Reserve;
 use self::task::FolderTask;
@@ -108,7 +108,7 @@ impl FolderStore {
     /// Opens a task; none if its deletion was interrupted, which is finished.
     fn open_task(&self, digest: TaskDigest) -> Result<Option<FolderTask>, StoreError> {
         let (database, content) = Database::open(&task_folder(&self.root, digest), digest)?;
-        if let Some(since) = content.deleted_at {
+        if let Some(since) = content.row.deleted_at {
             drop(database);
             self.put_aside(DeletedTask { digest, key: since, since })?;
             return Ok(None);
@@ -220,8 +220,7 @@ impl FolderStore {
         if self.find(digest).is_some() || !folder.exists() {
             return Ok(false);
         }
-        let (_, _, deleted_at) = Database::describe(&folder, digest)?;
-        let Some(since) = deleted_at else { return Ok(false) };
+        let Some(since) = Database::describe(&folder, digest)?.deleted_at else { return Ok(false) };
         self.put_aside(DeletedTask { digest, key: since, since })?;
         Ok(true)
     }
@@ -362,7 +361,7 @@ fn make_task(root: &Path, task: &Task, settings: &TaskSettings) -> Result<(), St
     remove_folder(&new).at("remove", &new)?;
     make_folder(&new).at("make", &new)?;
     // It is closed before it gets its name.
-    Database::create(&new, task, settings)?.empty_log()?;
+    Database::create(&new, &TaskRow::new(task, settings))?.empty_log()?;
     move_folder(&new, &folder).at("make", &folder)
 }
 

@@ -7,8 +7,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::database::{FILE, LOG, PAGES, Problem, TABLES, Tally, TaskRow, checksum_of_erased};
-use crate::store::TaskSettings;
+use super::database::{FILE, LOG, PAGES, Problem, TABLES, Tally, TaskRow, check_task, checksum_of_erased};
 use ldp_pca::report::{Report, ReportId, report_bytes};
 use ldp_pca::task::{Task, TaskDigest};
 
@@ -19,11 +18,8 @@ const MOST_MISSING: u64 = 100_000;
 pub(super) struct Salvage {
     connection: Connection,
     pub(super) task: Task,
-    /// None where they are not as they were written.
-    pub(super) settings: Option<TaskSettings>,
-    pub(super) deleted_at: Option<u64>,
-    pub(super) lost: u64,
-    pub(super) damage: Vec<String>,
+    /// None where it is not as it was written.
+    pub(super) row: Option<TaskRow>,
     pub(super) changes: u64,
     /// The ids of erased reports, and when.
     pub(super) erased: Vec<(ReportId, u64)>,
@@ -32,19 +28,13 @@ pub(super) struct Salvage {
 impl Salvage {
     /// Reads the copy of a database in a folder of its own.
     pub(super) fn of(copy: &Path, digest: TaskDigest) -> Result<Self, Problem> {
-        let connection = open(copy)?;
-        let (row, intact) = connection.query_row(TaskRow::READ, [], TaskRow::of)?;
-        let task = Task::from_json(&row.document)?;
-        if task.digest() != digest {
-            return Err(format!("it is of task {}", task.digest()).into());
-        }
-        let settings = if intact { serde_json::from_str(&row.settings).ok() } else { None };
-        let deleted_at = row.deleted_at.filter(|_| intact);
-        let (lost, damage) = if intact { (row.lost, row.damage) } else { (0, String::new()) };
-        let damage = damage.lines().map(str::to_owned).collect();
+        let (connection, document) = open(copy)?;
+        let task = Task::from_json(&document)?;
+        check_task(&task, digest)?;
+        let row = TaskRow::read(&connection).ok().map(|(row, _)| row);
         let changes = Tally::read(&connection).map_or(0, |tally| tally.changes);
         let erased = erased(&connection);
-        Ok(Self { connection, task, settings, deleted_at, lost, damage, changes, erased })
+        Ok(Self { connection, task, row, changes, erased })
     }
 
     /// Passes the intact reports of each batch, and their bytes, to `each`.
@@ -82,15 +72,15 @@ impl Salvage {
 }
 
 /// Opens the copy with a new first page, which says where the tables are and how many pages there are: the tables of
-/// each database begin at the same pages.
-fn open(copy: &Path) -> Result<Connection, Problem> {
+/// each database begin at the same pages. Returns the task's document, too.
+fn open(copy: &Path) -> Result<(Connection, String), Problem> {
     let path = copy.join(FILE);
     let tables = || {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&path, flags)?;
         connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;")?;
-        connection.query_row(TaskRow::READ, [], TaskRow::of)?;
-        Ok::<Connection, Problem>(connection)
+        let document = connection.query_row("SELECT document FROM task", [], |row| row.get(0))?;
+        Ok::<(Connection, String), Problem>((connection, document))
     };
     // What a page of another length overwrites comes back.
     let start = start_of(&path)?;

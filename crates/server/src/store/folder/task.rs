@@ -5,7 +5,7 @@ use std::thread::{self, JoinHandle};
 
 use tokio::sync::{oneshot, watch};
 
-use super::database::{Content, Database};
+use super::database::{Content, Database, TaskRow};
 use super::options::FolderOptions;
 use super::shared::{Errand, Shared};
 use super::totals::{Summing, Totals};
@@ -31,7 +31,8 @@ impl FolderTask {
     /// Sums the reports that are not in the written sum, and starts the threads.
     pub(super) fn open(database: Database, mut content: Content, options: FolderOptions) -> Result<Self, StoreError> {
         let unsummed = database.complete_sum(&mut content)?;
-        let Content { task, settings, lost, damage, mut ids, erased, sum: aggregate, .. } = content;
+        let Content { row, mut ids, erased, sum: aggregate, .. } = content;
+        let TaskRow { task, settings, lost, damage: places, .. } = row;
         for id in &erased {
             ids.insert(*id, None);
         }
@@ -58,19 +59,19 @@ impl FolderTask {
             start("report-writer", Box::new(move || writer.run(waiting)))?,
             start("report-sum", Box::new(move || summing.run()))?,
         ]);
-        Ok(Self { damage: Damage { lost, places: damage }, queue, threads, shared })
+        Ok(Self { damage: Damage { lost, places }, queue, threads, shared })
     }
 
     /// Changes its settings.
     pub(super) fn configure(&self, settings: TaskSettings) -> Result<(), StoreError> {
-        self.shared.change(|change| change.configure(&settings))?;
+        self.shared.change(|change| change.edit(|row| row.settings.clone_from(&settings)))?;
         *write_lock(&self.shared.settings) = Arc::new(settings);
         Ok(())
     }
 
     /// Records that it is being deleted.
     pub(super) fn mark_deleted(&self, at: u64) -> Result<(), StoreError> {
-        self.shared.change(|change| change.mark_deleted(Some(at)))
+        self.shared.change(|change| change.edit(|row| row.deleted_at = Some(at)))
     }
 
     /// Erases reports, and waits for it.

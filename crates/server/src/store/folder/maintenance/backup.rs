@@ -57,7 +57,7 @@ pub fn backup(root: &Path, to: &Path, progress: Progress<'_>) -> Result<BackedUp
         }
         make_folder(&to).at("make", &to)?;
         let content = Database::copy(&from, &to, digest)?;
-        done.damage.extend(content.damage.iter().map(|damage| format!("task {digest}: {damage}")));
+        done.damage.extend(content.row.damage.iter().map(|damage| format!("task {digest}: {damage}")));
         meter.add(Database::bytes_in(&from));
         (done.tasks, done.reports) = (done.tasks + 1, done.reports + content.reports);
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::super::database::Database;
+use super::super::database::{Content, Database};
 use super::super::task_folder;
 use super::{Meter, Progress};
 use crate::store::{At, StoreError};
@@ -34,14 +34,14 @@ pub fn export(
     progress: Progress<'_>,
 ) -> Result<Exported, StoreError> {
     let folder = task_folder(root, task);
-    let (database, content) = Database::read(&folder, task)?;
-    let mut exported = Exported { reports: 0, lost: content.lost };
-    let lossy = |lost| StoreError::Lossy { path: folder.clone(), lost, damage: content.damage.clone() };
-    if !(content.damage.is_empty() || allow_loss) {
-        return Err(lossy(content.lost));
+    let (database, Content { row, .. }) = Database::read(&folder, task)?;
+    let mut exported = Exported { reports: 0, lost: row.lost };
+    let lossy = |lost| StoreError::Lossy { path: folder.clone(), lost, damage: row.damage.clone() };
+    if !(row.damage.is_empty() || allow_loss) {
+        return Err(lossy(row.lost));
     }
     let mut meter = Meter::new(progress, Database::bytes_in(&folder));
-    database.batches(&content.task, 0, &mut |batch| {
+    database.batches(&row.task, 0, &mut |batch| {
         meter.add(batch.bytes.len() as u64);
         exported.reports += batch.reports.len() as u64;
         exported.lost += batch.lost;

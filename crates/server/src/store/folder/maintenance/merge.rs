@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::super::database::{Content, Database, in_file, now};
+use super::super::database::{Content, Database, TaskRow, in_file, now};
 use super::super::lock::Lock;
 use super::super::{make_folders, make_task, sweep, task_folder, task_folders};
-use super::restore::second_wave;
 use super::{Meter, Progress};
 use crate::store::{StoreError, TaskSettings, sum, take_out};
 use ldp_pca::internal::aggregate::MAX_RECORDS;
@@ -60,10 +59,10 @@ pub fn merge(
     for root in sources {
         read_parts(root, &mut parts)?;
     }
-    let lossy = |part: &&Part| !part.content.damage.is_empty() && !allow_loss;
+    let lossy = |part: &&Part| !part.content.row.damage.is_empty() && !allow_loss;
     if let Some(Part { folder, content, .. }) = parts.values().flatten().find(lossy) {
-        let (path, damage) = (folder.clone(), content.damage.clone());
-        return Err(StoreError::Lossy { path, lost: content.lost, damage });
+        let (path, lost, damage) = (folder.clone(), content.row.lost, content.row.damage.clone());
+        return Err(StoreError::Lossy { path, lost, damage });
     }
     let mut there = BTreeMap::new();
     read_parts(into, &mut there)?;
@@ -80,7 +79,7 @@ fn read_parts(root: &Path, parts: &mut BTreeMap<TaskDigest, Vec<Part>>) -> Resul
     for digest in task_folders(root)? {
         let folder = task_folder(root, digest);
         let (database, content) = Database::read(&folder, digest)?;
-        if content.deleted_at.is_none() {
+        if content.row.deleted_at.is_none() {
             parts.entry(digest).or_default().push(Part { folder, database, content });
         }
     }
@@ -93,8 +92,8 @@ type Parts = BTreeMap<TaskDigest, Vec<Part>>;
 fn check_waves(there: &Parts, parts: &Parts) -> Result<(), StoreError> {
     let mut waves = BTreeMap::new();
     for Part { folder, content, .. } in there.values().chain(parts.values()).flatten() {
-        let first = content.task.campaign();
-        let Some(found) = second_wave(&content.task, &content.settings) else { continue };
+        let first = content.row.task.campaign();
+        let Some(found) = content.row.second_wave() else { continue };
         let expected = *waves.entry(first).or_insert(found);
         if expected != found {
             return Err(StoreError::OtherWave { path: folder.clone(), first, expected, found });
@@ -108,7 +107,7 @@ fn check_reports(there: &Parts, parts: &Parts) -> Result<(), StoreError> {
     for (digest, own) in parts {
         let all: Vec<&Part> = own.iter().chain(there.get(digest).into_iter().flatten()).collect();
         let erased: HashSet<ReportId> = all.iter().flat_map(|part| part.content.erased.iter().copied()).collect();
-        for over in all.iter().filter(|part| part.content.settings.is_closed()) {
+        for over in all.iter().filter(|part| part.content.row.settings.is_closed()) {
             for part in &all {
                 let is_there = |id: &ReportId| over.content.ids.contains(*id) || erased.contains(id);
                 let further = part.content.ids.iter().filter(|id| !is_there(id)).count();
@@ -130,22 +129,23 @@ fn merge_task(
     meter: &mut Meter<'_>,
 ) -> Result<MergedTask, StoreError> {
     let folder = task_folder(into, digest);
-    let (task, first) = (&parts[0].content.task, &parts[0].content.settings);
+    let TaskRow { task, settings: first, .. } = &parts[0].content.row;
     if !folder.exists() {
         make_task(into, task, &TaskSettings { closed: None, refined_by: None, ..first.clone() })?;
     }
     let (mut database, mut content) = Database::open(&folder, digest)?;
-    if content.deleted_at.is_some() {
+    if content.row.deleted_at.is_some() {
         let problem = "its deletion was cut short: start a server on the folder once".to_owned();
         return Err(StoreError::Refused { path: folder, problem });
     }
     database.complete_sum(&mut content)?;
-    let Content { mut settings, mut ids, erased: known, sum: mut total, .. } = content;
+    let Content { row, mut ids, erased: known, sum: mut total, .. } = content;
     let erased: HashSet<ReportId> = parts.iter().flat_map(|part| part.content.erased.iter().copied()).collect();
     let gone: HashSet<ReportId> = erased.iter().copied().filter(|id| ids.contains(*id)).collect();
     let batches = database.find(&gone)?;
     let mut merged = MergedTask { task: digest.to_string(), added: 0, duplicates: 0, reports: 0, lost: 0 };
     let refused: HashSet<ReportId> = known.union(&erased).copied().collect();
+    let mut settings = row.settings;
     let limit = settings.max_records.unwrap_or(MAX_RECORDS);
     let each = report_bytes(task);
     database.change(|change| {
@@ -156,7 +156,7 @@ fn merge_task(
             take_out(&mut total, task, &removed, ids.iter().filter(|id| !gone.contains(id)).collect());
         }
         for part in parts {
-            merged.lost += part.content.lost;
+            merged.lost += part.content.row.lost;
             part.database.batches(task, 0, &mut |batch| {
                 meter.add(batch.bytes.len() as u64);
                 merged.lost += batch.lost;
@@ -186,13 +186,13 @@ fn merge_task(
                 in_file(&folder, || change.append(&new_ids, &[&bytes], each))?;
                 Ok(())
             })?;
-            let theirs = &part.content.settings;
+            let theirs = &part.content.row.settings;
             if theirs.is_closed() && settings.refined_by.is_none() {
                 let TaskSettings { closed, refined_by, refine_after, refine_rank, .. } = theirs.clone();
                 settings = TaskSettings { closed, refined_by, refine_after, refine_rank, ..settings.clone() };
             }
         }
-        change.configure(&settings)?;
+        change.edit(|row| row.settings = settings)?;
         change.put_sum(&total)
     })?;
     database.empty_log()?;

@@ -48,7 +48,7 @@ impl<'a> Meter<'a> {
 /// # Errors
 /// [`StoreError`] when the folder does not have it, or it cannot be read.
 pub fn task(root: &Path, digest: TaskDigest) -> Result<Task, StoreError> {
-    Database::describe(&task_folder(root, digest), digest).map(|(task, ..)| task)
+    Ok(Database::describe(&task_folder(root, digest), digest)?.task)
 }
 
 /// The tasks that have a folder in the folder of a store.

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::super::counter::Found;
 use super::super::database::{
-    COPY, Content, DAMAGED, Database, FILE, REPAIRED, REPAIRING, aside, finish_repair, is_damage,
+    COPY, Content, DAMAGED, Database, FILE, REPAIRED, REPAIRING, TaskRow, aside, finish_repair, is_damage,
 };
 use super::super::ids::Ids;
 use super::super::lock::Lock;
@@ -17,7 +17,7 @@ use super::super::salvage::Salvage;
 use super::super::{deleted, deleted_folder, remove_folder, task_folder, task_folders};
 use super::{Meter, Progress, names};
 use crate::durable::sync_folder;
-use crate::store::{At, StoreError, sum};
+use crate::store::{At, StoreError, TaskSettings, sum};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::report::{Report, ReportId, report_bytes};
 use ldp_pca::task::TaskDigest;
@@ -102,7 +102,7 @@ fn examine(folder: &Path, digest: TaskDigest) -> Result<(u64, Vec<String>), Stor
     }
     match database.empty_log() {
         // Somebody reads it.
-        Err(StoreError::Refused { .. }) | Ok(()) => Ok((content.reports, content.damage)),
+        Err(StoreError::Refused { .. }) | Ok(()) => Ok((content.reports, content.row.damage)),
         Err(error) => Err(error),
     }
 }
@@ -130,7 +130,7 @@ fn rebuild(
         Ok(())
     };
     copied().at("copy", folder)?;
-    let mut salvage = match Salvage::of(&copy, digest) {
+    let salvage = match Salvage::of(&copy, digest) {
         Ok(salvage) => salvage,
         Err(unreadable) => {
             remove_folder(&copy).at("remove", &copy)?;
@@ -139,10 +139,8 @@ fn rebuild(
             return Ok(None);
         }
     };
-    // Its folder's name says it too.
-    salvage.deleted_at = deleted.or(salvage.deleted_at);
     let counted = Found::read(folder, digest).at("read", folder)?.and_then(|found| found.numbers);
-    let reports = write_anew(folder, &salvage, counted, problem, done)?;
+    let reports = write_anew(folder, &salvage, deleted, counted, problem, done)?;
     drop(salvage);
     let kept = aside(folder, "");
     let put = || {
@@ -169,6 +167,7 @@ fn rebuild(
 fn write_anew(
     folder: &Path,
     salvage: &Salvage,
+    deleted: Option<u64>,
     counted: Option<[u64; 2]>,
     problem: &StoreError,
     done: &mut Repaired,
@@ -178,16 +177,19 @@ fn write_anew(
         let _ = fs::remove_file(folder.join(format!("{REPAIRING}{end}")));
     }
     let changes = counted.map_or(0, |[changes, _]| changes).max(salvage.changes);
-    let settings = salvage.settings.clone().unwrap_or_default();
-    let mut database = Database::create_as(folder, REPAIRING, changes, task, &settings)?;
+    let known = salvage.row.clone();
+    let mut row = known.unwrap_or_else(|| TaskRow::new(task, &TaskSettings::default()));
+    // Its folder's name says it too.
+    row.deleted_at = deleted.or(row.deleted_at);
+    let mut database = Database::create_as(folder, REPAIRING, changes, &row)?;
     let (mut ids, mut total, mut reports) = (Ids::new(), Aggregate::empty(task), 0);
     let mut told = vec![format!("it was repaired ({problem})")];
-    if salvage.settings.is_none() {
+    if salvage.row.is_none() {
         let lost = "the settings of its task are lost: they are the defaults now, give them again".to_owned();
         done.lost.push(format!("task {}: {lost}", task.digest()));
         told.push(lost);
     }
-    let lost = database.change(|change| {
+    database.change(|change| {
         let erased: Vec<ReportId> = salvage.erased.iter().map(|(id, _)| *id).collect();
         for (id, at) in &salvage.erased {
             change.refuse([id], *at)?;
@@ -208,7 +210,6 @@ fn write_anew(
             Ok(())
         })?;
         change.put_sum(&total)?;
-        change.mark_deleted(salvage.deleted_at)?;
         let lost = counted.map_or(0, |[_, seen]| seen).saturating_sub(reports + erased.len() as u64);
         if lost > 0 {
             done.lost.push(format!("task {}: {lost} acknowledged reports", task.digest()));
@@ -218,10 +219,11 @@ fn write_anew(
             done.lost.push(format!("task {}: {unknown}", task.digest()));
             told.push(unknown);
         }
-        change.put_losses(salvage.lost + lost, &[&salvage.damage[..], &told].concat())?;
-        Ok(lost)
-    });
-    lost?;
+        change.edit(|row| {
+            row.lost += lost;
+            row.damage.append(&mut told);
+        })
+    })?;
     database.empty_log()?;
     Ok(reports)
 }
@@ -236,13 +238,13 @@ pub fn acknowledge(root: &Path, task: Option<TaskDigest>) -> Result<Vec<Acknowle
     let folders = all_folders(root)?.into_iter().filter(|(_, digest, _)| is_asked(digest));
     // All are open before anything is forgotten.
     let opened = folders.map(|(folder, digest, _)| {
-        let (database, Content { lost, damage, .. }) = Database::open(&folder, digest)?;
+        let (database, Content { row: TaskRow { lost, damage, .. }, .. }) = Database::open(&folder, digest)?;
         Ok((folder, database, Acknowledged { task: digest.to_string(), lost, damage }))
     });
     let mut done = Vec::new();
     for (folder, mut database, known) in opened.collect::<Result<Vec<_>, StoreError>>()? {
         if !known.damage.is_empty() {
-            database.change(|change| change.put_losses(0, &[]))?;
+            database.change(|change| change.edit(|row| (row.lost, row.damage) = (0, Vec::new())))?;
             done.push(known);
         }
         for name in names(&folder)?.iter().filter(|name| name.ends_with(DAMAGED)) {

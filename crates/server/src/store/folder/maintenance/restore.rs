@@ -5,11 +5,11 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::super::database::Database;
+use super::super::database::{Content, Database, TaskRow};
 use super::super::lock::Lock;
 use super::super::{deleted as deleted_tasks, deleted_folder, move_folder, task_folder, task_folders};
-use crate::store::{At, StoreError, TaskSettings};
-use ldp_pca::task::{Task, TaskDigest};
+use crate::store::{At, StoreError};
+use ldp_pca::task::TaskDigest;
 
 /// The result of [`restore`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -50,45 +50,35 @@ pub fn restore(root: &Path, digest: TaskDigest) -> Result<Restored, StoreError> 
                    server once";
         return Err(refused(io::ErrorKind::AlreadyExists, why));
     }
-    let Some(task) = last else {
+    let Some(deleted) = last else {
         return Err(refused(io::ErrorKind::NotFound, "no deleted task has this digest, or it is erased"));
     };
-    let from = deleted_folder(root, &task);
-    let (mut database, content) = Database::open(&from, digest)?;
-    database.batches(&content.task, 0, &mut |batch| match batch.lost {
+    let from = deleted_folder(root, &deleted);
+    let (mut database, Content { row, reports, .. }) = Database::open(&from, digest)?;
+    database.batches(&row.task, 0, &mut |batch| match batch.lost {
         0 => Ok(()),
         lost => Err(StoreError::Lossy { path: from.clone(), lost, damage: Vec::new() }.into()),
     })?;
-    let mut settings = content.settings;
-    check_second_wave(root, &content.task, &settings)?;
-    let without_retention = settings.retention.take().is_some();
-    database.change(|change| {
-        change.configure(&settings)?;
-        change.mark_deleted(None)
-    })?;
+    check_second_wave(root, &row)?;
+    database.change(|change| change.edit(|row| (row.settings.retention, row.deleted_at) = (None, None)))?;
     database.empty_log()?;
     drop(database);
     move_folder(&from, &to).at("restore", &from)?;
-    let (task, deleted) = (digest.to_string(), task.since);
-    Ok(Restored { task, reports: content.reports, deleted, without_retention, damage: content.damage })
+    let (task, without_retention) = (digest.to_string(), row.settings.retention.is_some());
+    Ok(Restored { task, reports, deleted: deleted.since, without_retention, damage: row.damage })
 }
 
 /// Refuses a second wave of a campaign that has another one meanwhile.
-fn check_second_wave(root: &Path, task: &Task, settings: &TaskSettings) -> Result<(), StoreError> {
-    let Some(mine) = second_wave(task, settings) else { return Ok(()) };
+fn check_second_wave(root: &Path, row: &TaskRow) -> Result<(), StoreError> {
+    let Some(mine) = row.second_wave() else { return Ok(()) };
     for digest in task_folders(root)? {
-        let (other, settings, _) = Database::describe(&task_folder(root, digest), digest)?;
-        if let Some(second) = second_wave(&other, &settings)
-            && other.campaign() == task.campaign()
+        let other = Database::describe(&task_folder(root, digest), digest)?;
+        if let Some(second) = other.second_wave()
+            && other.task.campaign() == row.task.campaign()
             && second != mine
         {
-            return Err(StoreError::SecondWave { first: task.campaign(), second });
+            return Err(StoreError::SecondWave { first: other.task.campaign(), second });
         }
     }
     Ok(())
-}
-
-/// The second wave that a task is, or that its settings name.
-pub(super) fn second_wave(task: &Task, settings: &TaskSettings) -> Option<TaskDigest> {
-    settings.refined_by.or(task.refinement().map(|_| task.digest()))
 }

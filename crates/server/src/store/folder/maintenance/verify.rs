@@ -82,13 +82,13 @@ fn verify_task(
     found.bytes = Database::bytes_in(folder);
     let (database, mut content) = Database::read(folder, digest)?;
     found.erased = content.erased.len() as u64;
-    found.problems.append(&mut content.damage);
+    found.problems.append(&mut content.row.damage);
     let problems = database.problems(&content, &mut |batch| {
         meter.add(batch.bytes.len() as u64);
         found.reports += batch.reports.len() as u64;
     })?;
     found.problems.extend(problems);
-    match (found.deleted, content.deleted_at) {
+    match (found.deleted, content.row.deleted_at) {
         (Some(named), Some(at)) if named != at => {
             found.problems.push(format!("its folder's name has another time of deletion than {at}"));
         }
