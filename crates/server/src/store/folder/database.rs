@@ -15,6 +15,7 @@
 use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::mem;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -587,7 +588,7 @@ impl Change<'_> {
             bytes.clear();
             frames.by_ref().take(ids.len()).for_each(|frame| bytes.extend_from_slice(frame));
             let (seq, reports) = (self.state.last + 1, ids.len() as u64);
-            let ids: Vec<u8> = ids.iter().flat_map(|id| *id.as_bytes()).collect();
+            let ids = bytes_of(ids);
             let checksum = checksum_of_batch(seq, reports, &ids);
             statement.execute(params![seq, reports, checksum, ids, bytes])?;
             self.state.tally.add(checksum);
@@ -609,25 +610,17 @@ impl Change<'_> {
         let update = "UPDATE batches SET n = ?2, checksum = ?3, ids = ?4, reports = ?5 WHERE seq = ?1";
         let mut update = self.transaction.prepare(update)?;
         for seq in batches {
-            let batch = find.query_row([seq], |row| Ok(StoredBatch::of(row, task)))??;
+            let mut batch = find.query_row([seq], |row| Ok(StoredBatch::of(row, task)))??;
             if let Some(damage) = batch.damage() {
                 return Err(format!("{damage}: repair it before").into());
             }
-            let before = checksum_of_batch(*seq, batch.reports.len() as u64, &batch.ids());
-            let frames = batch.bytes.chunks(report_bytes(task));
-            let (mut left, mut bytes) = (Vec::new(), Vec::new());
-            for (report, frame) in batch.reports.into_iter().zip(frames) {
-                if ids.contains(&report.id()) {
-                    gone.push(report);
-                    self.state.seen -= 1;
-                } else {
-                    left.extend(report.id().as_bytes());
-                    bytes.extend_from_slice(frame);
-                }
-            }
-            let reports = left.len() as u64 / 16;
+            let before = checksum_of_batch(*seq, batch.reports.len() as u64, &bytes_of(&batch.ids()));
+            let removed = batch.extract(|id| ids.contains(&id));
+            self.state.seen -= removed.len() as u64;
+            gone.extend(removed);
+            let (reports, left) = (batch.reports.len() as u64, bytes_of(&batch.ids()));
             let checksum = checksum_of_batch(*seq, reports, &left);
-            update.execute(params![seq, reports, checksum, left, bytes])?;
+            update.execute(params![seq, reports, checksum, left, batch.bytes])?;
             self.state.tally.total = self.state.tally.total.wrapping_sub(before.into()).wrapping_add(checksum.into());
         }
         Ok(())
@@ -656,7 +649,7 @@ impl Change<'_> {
                 return Ok(());
             }
             part += 1;
-            self.put_part(part, &std::mem::take(&mut cells))
+            self.put_part(part, &mem::take(&mut cells))
         })?;
         if cells.is_empty() { Ok(()) } else { self.put_part(part + 1, &cells) }
     }
@@ -685,20 +678,44 @@ impl StoredBatch {
     const READ: &str = "SELECT seq, n, ids, reports FROM batches WHERE seq > ?1 ORDER BY seq";
 
     fn of(row: &Row<'_>, task: &Task) -> Result<Self, Problem> {
-        let (ids, stored) = (row.get_ref(2)?.as_blob()?, row.get_ref(3)?.as_blob()?);
+        let ids: Vec<ReportId> = ids_of(row.get_ref(2)?.as_blob()?).collect();
+        let is_its = |place: usize, report: &Report| ids.get(place) == Some(&report.id());
+        let batch = Self::decode(row.get(0)?, row.get_ref(3)?.as_blob()?, task, is_its);
         let count: u64 = row.get(1)?;
+        Ok(Self { lost: count.saturating_sub(batch.reports.len() as u64), ..batch })
+    }
+
+    /// Reads the intact reports of a batch that are its own, by their places.
+    pub(super) fn decode(seq: i64, stored: &[u8], task: &Task, is_its: impl Fn(usize, &Report) -> bool) -> Self {
         let frames: Vec<&[u8]> = stored.chunks(report_bytes(task)).collect();
         let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let read = Report::many_from_bytes(&frames, task, threads).into_iter().flatten();
         let (mut reports, mut bytes) = (Vec::with_capacity(frames.len()), Vec::with_capacity(stored.len()));
-        for ((report, id), frame) in read.zip(ids_of(ids)).zip(&frames) {
-            if let Some(report) = report.ok().filter(|report| report.id() == id) {
+        for (place, (report, frame)) in read.zip(&frames).enumerate() {
+            if let Some(report) = report.ok().filter(|report| is_its(place, report)) {
                 reports.push(report);
                 bytes.extend_from_slice(frame);
             }
         }
-        let lost = count.saturating_sub(reports.len() as u64);
-        Ok(Self { seq: row.get(0)?, reports, bytes, lost })
+        let lost = (frames.len() - reports.len()) as u64;
+        Self { seq, reports, bytes, lost }
+    }
+
+    /// Takes out the reports with such ids.
+    pub(super) fn extract(&mut self, mut is_such: impl FnMut(ReportId) -> bool) -> Vec<Report> {
+        let each = self.bytes.len() / self.reports.len().max(1);
+        let (mut left, mut gone) = (Vec::new(), Vec::new());
+        for (place, report) in mem::take(&mut self.reports).into_iter().enumerate() {
+            if is_such(report.id()) {
+                gone.push(report);
+            } else {
+                self.bytes.copy_within(place * each..(place + 1) * each, left.len() * each);
+                left.push(report);
+            }
+        }
+        self.bytes.truncate(left.len() * each);
+        self.reports = left;
+        gone
     }
 
     /// A sentence about its damaged reports, if it has any.
@@ -706,9 +723,13 @@ impl StoredBatch {
         (self.lost > 0).then(|| format!("batch {} has {} damaged reports", self.seq, self.lost))
     }
 
-    fn ids(&self) -> Vec<u8> {
-        self.reports.iter().flat_map(|report| *report.id().as_bytes()).collect()
+    pub(super) fn ids(&self) -> Vec<ReportId> {
+        self.reports.iter().map(Report::id).collect()
     }
+}
+
+fn bytes_of(ids: &[ReportId]) -> Vec<u8> {
+    ids.iter().flat_map(|id| *id.as_bytes()).collect()
 }
 
 fn ids_of(bytes: &[u8]) -> impl Iterator<Item = ReportId> {
@@ -918,10 +939,10 @@ fn check_pages(connection: &Connection) -> Result<(), Problem> {
 
 /// Whether an opening reads every page of a database.
 fn is_short(connection: &Connection) -> Result<bool, Problem> {
-    Ok(bytes_of(connection)? <= CHECKED_BYTES)
+    Ok(length_of(connection)? <= CHECKED_BYTES)
 }
 
-fn bytes_of(connection: &Connection) -> rusqlite::Result<u64> {
+fn length_of(connection: &Connection) -> rusqlite::Result<u64> {
     let [pages, bytes] = ["page_count", "page_size"]
         .map(|name| connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, u64>(0)));
     Ok(pages? * bytes?)
@@ -969,7 +990,7 @@ fn read_ids(connection: &Connection, tally: &mut Tally) -> Result<(Ids, u64, i64
     let mut ids = Ids::new();
     let count: u64 = connection.query_row("SELECT coalesce(sum(n), 0) FROM batches", [], |row| row.get(0))?;
     // Each has some bytes of the file, whatever it says.
-    ids.reserve(usize::try_from(count.min(bytes_of(connection)? / 16))?);
+    ids.reserve(usize::try_from(count.min(length_of(connection)? / 16))?);
     let mut statement = connection.prepare("SELECT seq, n, checksum, ids FROM batches ORDER BY seq")?;
     let (mut rows, mut last) = (statement.query([])?, 0);
     while let Some(row) = rows.next()? {

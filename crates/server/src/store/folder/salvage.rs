@@ -7,8 +7,8 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::database::{FILE, LOG, PAGES, Problem, TABLES, Tally, TaskRow, check_task, checksum_of_erased};
-use ldp_pca::report::{Report, ReportId, report_bytes};
+use super::database::{FILE, LOG, PAGES, Problem, StoredBatch, TABLES, Tally, TaskRow, check_task, checksum_of_erased};
+use ldp_pca::report::ReportId;
 use ldp_pca::task::{Task, TaskDigest};
 
 /// Batches in a row that are not there, after which no others are looked for where the last one is not known.
@@ -37,32 +37,21 @@ impl Salvage {
         Ok(Self { connection, task, row, changes, erased })
     }
 
-    /// Passes the intact reports of each batch, and their bytes, to `each`.
-    pub(super) fn reports(
-        &self,
-        each: &mut dyn FnMut(Vec<Report>, Vec<u8>) -> Result<(), Problem>,
-    ) -> Result<(), Problem> {
+    /// Passes what is intact of each batch to `each`.
+    pub(super) fn batches(&self, each: &mut dyn FnMut(StoredBatch) -> Result<(), Problem>) -> Result<(), Problem> {
         let last = self.connection.query_row("SELECT max(seq) FROM batches", [], |row| row.get::<_, Option<u64>>(0));
         // Each has some bytes of the file, whatever the last one says.
         let bytes: u64 = self.connection.query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap_or(0) * PAGES[1];
         let likely = if last.is_ok() { bytes / 64 } else { 0 };
         let last = last.unwrap_or(Some(u64::MAX)).unwrap_or(0);
-        let length = report_bytes(&self.task);
-        let (mut seq, mut missing) = (1, 0);
+        let (mut seq, mut missing) = (1u64, 0);
         let mut find = self.connection.prepare("SELECT reports FROM batches WHERE seq = ?1")?;
         while seq <= last && (seq <= likely || missing < MOST_MISSING) {
             match find.query_row([seq], |row| row.get::<_, Vec<u8>>(0)) {
                 Err(_) => missing += 1,
                 Ok(stored) => {
                     missing = 0;
-                    let (mut reports, mut bytes) = (Vec::new(), Vec::new());
-                    for frame in stored.chunks(length) {
-                        if let Ok(report) = Report::from_bytes(frame, &self.task) {
-                            reports.push(report);
-                            bytes.extend_from_slice(frame);
-                        }
-                    }
-                    each(reports, bytes)?;
+                    each(StoredBatch::decode(seq.cast_signed(), &stored, &self.task, |_, _| true))?;
                 }
             }
             seq += 1;

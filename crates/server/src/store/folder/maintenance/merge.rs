@@ -147,7 +147,6 @@ fn merge_task(
     let refused: HashSet<ReportId> = known.union(&erased).copied().collect();
     let mut settings = row.settings;
     let limit = settings.max_records.unwrap_or(MAX_RECORDS);
-    let each = report_bytes(task);
     database.change(|change| {
         let mut removed = Vec::new();
         change.remove(task, &batches, &gone, &mut removed)?;
@@ -157,33 +156,22 @@ fn merge_task(
         }
         for part in parts {
             merged.lost += part.content.row.lost;
-            part.database.batches(task, 0, &mut |batch| {
+            part.database.batches(task, 0, &mut |mut batch| {
                 meter.add(batch.bytes.len() as u64);
                 merged.lost += batch.lost;
                 if batch.lost > 0 && !allow_loss {
                     let (path, lost) = (part.folder.clone(), batch.lost);
                     return Err(StoreError::Lossy { path, lost, damage: Vec::new() }.into());
                 }
-                let (mut new, mut bytes) = (Vec::new(), Vec::new());
-                for (report, frame) in batch.reports.into_iter().zip(batch.bytes.chunks(each)) {
-                    if refused.contains(&report.id()) {
-                        continue;
-                    }
-                    if ids.insert(report.id(), None) {
-                        bytes.extend_from_slice(frame);
-                        new.push(report);
-                    } else {
-                        merged.duplicates += 1;
-                    }
-                }
-                merged.added += new.len() as u64;
-                let new_ids: Vec<ReportId> = new.iter().map(ldp_pca::report::Report::id).collect();
-                sum(&mut total, task, &new);
+                batch.extract(|id| refused.contains(&id));
+                merged.duplicates += batch.extract(|id| !ids.insert(id, None)).len() as u64;
+                merged.added += batch.reports.len() as u64;
+                sum(&mut total, task, &batch.reports);
                 if total.records() > limit {
                     let problem = format!("its quota of {limit} reports has no room for those of the other folders");
                     return Err(StoreError::database(&folder, problem).into());
                 }
-                in_file(&folder, || change.append(&new_ids, &[&bytes], each))?;
+                in_file(&folder, || change.append(&batch.ids(), &[&batch.bytes], report_bytes(task)))?;
                 Ok(())
             })?;
             let theirs = &part.content.row.settings;

@@ -19,7 +19,7 @@ use super::{Meter, Progress, names};
 use crate::durable::sync_folder;
 use crate::store::{At, StoreError, TaskSettings, sum};
 use ldp_pca::aggregate::Aggregate;
-use ldp_pca::report::{Report, ReportId, report_bytes};
+use ldp_pca::report::report_bytes;
 use ldp_pca::task::TaskDigest;
 
 /// The result of [`repair`].
@@ -182,7 +182,7 @@ fn write_anew(
     // Its folder's name says it too.
     row.deleted_at = deleted.or(row.deleted_at);
     let mut database = Database::create_as(folder, REPAIRING, changes, &row)?;
-    let (mut ids, mut total, mut reports) = (Ids::new(), Aggregate::empty(task), 0);
+    let (mut ids, mut total) = (Ids::new(), Aggregate::empty(task));
     let mut told = vec![format!("it was repaired ({problem})")];
     if salvage.row.is_none() {
         let lost = "the settings of its task are lost: they are the defaults now, give them again".to_owned();
@@ -190,27 +190,18 @@ fn write_anew(
         told.push(lost);
     }
     database.change(|change| {
-        let erased: Vec<ReportId> = salvage.erased.iter().map(|(id, _)| *id).collect();
         for (id, at) in &salvage.erased {
             change.refuse([id], *at)?;
             ids.insert(*id, None);
         }
-        salvage.reports(&mut |found, bytes| {
-            let (mut new, mut kept) = (Vec::new(), Vec::new());
-            for (report, frame) in found.into_iter().zip(bytes.chunks(report_bytes(task))) {
-                if ids.insert(report.id(), None) {
-                    kept.extend_from_slice(frame);
-                    new.push(report);
-                }
-            }
-            let new_ids: Vec<ReportId> = new.iter().map(Report::id).collect();
-            change.append(&new_ids, &[&kept], report_bytes(task))?;
-            reports += new.len() as u64;
-            sum(&mut total, task, &new);
-            Ok(())
+        salvage.batches(&mut |mut batch| {
+            batch.extract(|id| !ids.insert(id, None));
+            sum(&mut total, task, &batch.reports);
+            change.append(&batch.ids(), &[&batch.bytes], report_bytes(task))
         })?;
         change.put_sum(&total)?;
-        let lost = counted.map_or(0, |[_, seen]| seen).saturating_sub(reports + erased.len() as u64);
+        let found = total.records() + salvage.erased.len() as u64;
+        let lost = counted.map_or(0, |[_, seen]| seen).saturating_sub(found);
         if lost > 0 {
             done.lost.push(format!("task {}: {lost} acknowledged reports", task.digest()));
             told.push(format!("{lost} acknowledged reports are lost"));
@@ -225,7 +216,7 @@ fn write_anew(
         })
     })?;
     database.empty_log()?;
-    Ok(reports)
+    Ok(total.records())
 }
 
 /// Forgets what was lost of a task, or of all: somebody knows of it. Removes what was set aside, too.
