@@ -42,12 +42,11 @@ pub(super) const LOG: &str = "reports.sqlite-wal";
 /// The end of the names of what was set aside.
 pub(super) const DAMAGED: &str = "damaged";
 
-/// The name of a repaired database before it is whole, and then.
-pub(super) const REPAIRING: &str = "reports.sqlite.repairing";
-pub(super) const REPAIRED: &str = "reports.sqlite.repaired";
+/// The folder of a repair: the copy that is read, and the database that is made of it.
+pub(super) const REPAIR: &str = "repair.tmp";
 
-/// The folder of the copy that is read for a repair.
-pub(super) const COPY: &str = "repair.tmp";
+/// The name of that database once it is whole.
+pub(super) const REPAIRED: &str = "reports.sqlite.repaired";
 
 /// Identifies the file: `LDPS`.
 const APPLICATION: i64 = 0x4c44_5053;
@@ -257,19 +256,11 @@ impl TaskRow {
 }
 
 impl Database {
-    /// Makes the database of a new task in its folder, which has none.
-    pub(super) fn create(folder: &Path, row: &TaskRow) -> Result<Self, StoreError> {
-        let (mut database, digest) = (Self::create_as(folder, FILE, 0, row)?, row.task.digest());
-        database.counter = Some(Counter::create(folder, digest, database.state.numbers()).at("make", folder)?);
-        sync_folder(folder).at("make", folder)?;
-        Ok(database)
-    }
-
-    /// Makes a database under a name of its own, which continues after so many changes.
-    pub(super) fn create_as(folder: &Path, name: &str, changes: u64, row: &TaskRow) -> Result<Self, StoreError> {
-        let path = folder.join(name);
+    /// Makes the database of a task in a folder that has none. It continues after so many changes.
+    pub(super) fn create(folder: &Path, row: &TaskRow, changes: u64) -> Result<Self, StoreError> {
+        let path = folder.join(FILE);
         new_private(&path).at("make", &path)?;
-        in_file(&path, || {
+        let mut database = in_file(&path, || {
             let connection = Connection::open(&path)?;
             connection.pragma_update(None, "page_size", page_bytes(&row.task))?;
             connection.pragma_update(None, "application_id", APPLICATION)?;
@@ -284,7 +275,11 @@ impl Database {
                 change.put_row(row)
             })?;
             Ok(database)
-        })
+        })?;
+        let counter = Counter::create(folder, row.task.digest(), database.state.numbers());
+        database.counter = Some(counter.at("make", folder)?);
+        sync_folder(folder).at("make", folder)?;
+        Ok(database)
     }
 
     fn of(folder: &Path, connection: Connection, state: State) -> Self {
@@ -855,19 +850,19 @@ fn empty_log(connection: &Connection) -> rusqlite::Result<bool> {
 /// Puts a repaired database, which is whole, in the place of the damaged one, whose parts were set aside, and removes
 /// what else a crash left of a repair.
 pub(super) fn finish_repair(folder: &Path) -> io::Result<()> {
-    let remove = |name: String| match fs::remove_file(folder.join(name)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    };
     let repaired = folder.join(REPAIRED);
     if repaired.exists() {
-        ["-wal", "-shm"].iter().try_for_each(|end| remove(format!("{FILE}{end}")))?;
+        for end in ["-wal", "-shm"] {
+            match fs::remove_file(folder.join(format!("{FILE}{end}"))) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
         sync_folder(folder)?;
         fs::rename(repaired, folder.join(FILE))?;
         sync_folder(folder)?;
     }
-    ["", "-wal", "-shm"].iter().try_for_each(|end| remove(format!("{REPAIRING}{end}")))?;
-    remove_folder(&folder.join(COPY))
+    remove_folder(&folder.join(REPAIR))
 }
 
 /// Sets a copy of the log aside.

@@ -361,7 +361,7 @@ fn make_task(root: &Path, task: &Task, settings: &TaskSettings) -> Result<(), St
     remove_folder(&new).at("remove", &new)?;
     make_folder(&new).at("make", &new)?;
     // It is closed before it gets its name.
-    Database::create(&new, &TaskRow::new(task, settings))?.empty_log()?;
+    Database::create(&new, &TaskRow::new(task, settings), 0)?.empty_log()?;
     move_folder(&new, &folder).at("make", &folder)
 }
 

@@ -2,21 +2,20 @@
 //! somebody says that they know what was lost.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use super::super::counter::Found;
 use super::super::database::{
-    COPY, Content, DAMAGED, Database, FILE, REPAIRED, REPAIRING, TaskRow, aside, finish_repair, is_damage,
+    Content, DAMAGED, Database, FILE, REPAIR, REPAIRED, TaskRow, aside, finish_repair, is_damage,
 };
 use super::super::ids::Ids;
 use super::super::lock::Lock;
 use super::super::salvage::Salvage;
 use super::super::{deleted, deleted_folder, remove_folder, task_folder, task_folders};
 use super::{Meter, Progress, names};
-use crate::durable::sync_folder;
+use crate::durable::{make_folder, sync_folder};
 use crate::store::{At, StoreError, TaskSettings, sum};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::report::report_bytes;
@@ -116,18 +115,11 @@ fn rebuild(
     problem: &StoreError,
     done: &mut Repaired,
 ) -> Result<Option<u64>, StoreError> {
-    let copy = folder.join(COPY);
+    let copy = folder.join(REPAIR);
     let copied = || {
         remove_folder(&copy)?;
-        fs::create_dir(&copy)?;
-        for end in ["", "-wal"] {
-            let name = format!("{FILE}{end}");
-            match fs::copy(folder.join(&name), copy.join(&name)) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                copied => drop(copied?),
-            }
-        }
-        Ok(())
+        make_folder(&copy)?;
+        parts(folder).try_for_each(|(part, end)| fs::copy(part, copy.join(format!("{FILE}{end}"))).map(drop))
     };
     copied().at("copy", folder)?;
     let salvage = match Salvage::of(&copy, digest) {
@@ -140,22 +132,20 @@ fn rebuild(
         }
     };
     let counted = Found::read(folder, digest).at("read", folder)?.and_then(|found| found.numbers);
-    let reports = write_anew(folder, &salvage, deleted, counted, problem, done)?;
+    let new = copy.join("new");
+    make_folder(&new).at("make", &new)?;
+    let reports = write_anew(&new, &salvage, deleted, counted, problem, done)?;
     drop(salvage);
     let kept = aside(folder, "");
     let put = || {
-        for end in ["", "-wal"] {
-            let from = folder.join(format!("{FILE}{end}"));
-            if from.exists() {
-                let to = aside(folder, end);
-                fs::hard_link(&from, &to).or_else(|_| fs::copy(&from, &to).map(drop))?;
-            }
+        for (part, end) in parts(folder) {
+            let to = aside(folder, end);
+            fs::hard_link(&part, &to).or_else(|_| fs::copy(&part, &to).map(drop))?;
         }
         sync_folder(folder)?;
-        fs::rename(folder.join(REPAIRING), folder.join(REPAIRED))?;
+        fs::rename(new.join(FILE), folder.join(REPAIRED))?;
         sync_folder(folder)?;
-        finish_repair(folder)?;
-        remove_folder(&copy)
+        finish_repair(folder)
     };
     put().at("repair", folder)?;
     let (mut database, _) = Database::open(folder, digest)?;
@@ -164,6 +154,13 @@ fn rebuild(
     Ok(Some(reports))
 }
 
+/// The file of a database and its log, as far as they are there, and the ends of their names.
+fn parts(folder: &Path) -> impl Iterator<Item = (PathBuf, &'static str)> {
+    let parts = ["", "-wal"].map(|end| (folder.join(format!("{FILE}{end}")), end));
+    parts.into_iter().filter(|(part, _)| part.exists())
+}
+
+/// Makes a database in a folder of its own of what can be read; returns how many reports it has.
 fn write_anew(
     folder: &Path,
     salvage: &Salvage,
@@ -173,15 +170,12 @@ fn write_anew(
     done: &mut Repaired,
 ) -> Result<u64, StoreError> {
     let Salvage { task, .. } = salvage;
-    for end in ["", "-wal", "-shm"] {
-        let _ = fs::remove_file(folder.join(format!("{REPAIRING}{end}")));
-    }
     let changes = counted.map_or(0, |[changes, _]| changes).max(salvage.changes);
     let known = salvage.row.clone();
     let mut row = known.unwrap_or_else(|| TaskRow::new(task, &TaskSettings::default()));
     // Its folder's name says it too.
     row.deleted_at = deleted.or(row.deleted_at);
-    let mut database = Database::create_as(folder, REPAIRING, changes, &row)?;
+    let mut database = Database::create(folder, &row, changes)?;
     let (mut ids, mut total) = (Ids::new(), Aggregate::empty(task));
     let mut told = vec![format!("it was repaired ({problem})")];
     if salvage.row.is_none() {

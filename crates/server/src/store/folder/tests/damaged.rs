@@ -192,6 +192,16 @@ fn a_start_finishes_what_was_cut_short() {
     assert_eq!((served.damage(), served.aggregate().unwrap()), (Damage::default(), sum(&task, &all)));
 }
 
+#[test]
+fn a_database_whose_log_is_gone_is_repaired() {
+    let (root, _) = filled(&compact());
+    let file = database(root.path(), &compact());
+    hurt(&file, b"SQLite format 3");
+    ["-wal", "-shm"].iter().for_each(|end| fs::remove_file(file.with_file_name(format!("{FILE}{end}"))).unwrap());
+    let repaired = repair(root.path(), &mut |_, _| {}).unwrap();
+    assert_eq!((repaired.tasks[0].reports, repaired.problems), (50, vec![]));
+}
+
 /// A report is not taken for another one of its batch, nor a folder for another task's.
 #[test]
 fn what_is_in_another_place_than_its_own_is_refused() {
