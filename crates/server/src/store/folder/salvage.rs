@@ -64,36 +64,24 @@ impl Salvage {
 /// each database begin at the same pages. Returns the task's document, too.
 fn open(copy: &Path) -> Result<(Connection, String), Problem> {
     let path = copy.join(FILE);
-    let tables = || {
+    // What a page of another length overwrites comes back.
+    let mut start = Vec::new();
+    File::open(&path)?.take(PAGES[1]).read_to_end(&mut start)?;
+    let with = |bytes: u64| {
+        File::options().write(true).open(&path)?.write_all(&start)?;
+        renew_first_page(copy, bytes)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&path, flags)?;
         connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;")?;
         let document = connection.query_row("SELECT document FROM task", [], |row| row.get(0))?;
         Ok::<(Connection, String), Problem>((connection, document))
     };
-    // What a page of another length overwrites comes back.
-    let start = start_of(&path)?;
-    let renewed = || {
-        let with = |bytes: &u64| {
-            File::options().write(true).open(&path)?.write_all(&start)?;
-            renew_first_page(copy, *bytes)?;
-            tables()
-        };
-        let [short, long] = &PAGES;
-        with(short).or_else(|_: Problem| with(long))
-    };
-    renewed().or_else(|_| {
+    let [short, long] = PAGES;
+    with(short).or_else(|_| with(long)).or_else(|_| {
         // Its log may have the damaged page.
         let _ = fs::remove_file(copy.join(LOG));
-        renewed()
+        with(short).or_else(|_| with(long))
     })
-}
-
-/// The bytes of the longest page.
-fn start_of(path: &Path) -> Result<Vec<u8>, Problem> {
-    let mut start = Vec::new();
-    File::open(path)?.take(PAGES[1]).read_to_end(&mut start)?;
-    Ok(start)
 }
 
 fn renew_first_page(copy: &Path, bytes: u64) -> Result<(), Problem> {
