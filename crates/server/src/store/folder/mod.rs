@@ -51,9 +51,6 @@ use ldp_pca::task::{Task, TaskDigest};
 
 pub(crate) use self::options::FolderOptions;
 
-/// In place of the time of a deletion: the reports are erased at once.
-const AT_ONCE: u64 = 1;
-
 /// The end of the name of a folder that is being made, and of one that is being erased.
 const NEW: &str = "new";
 const ERASING: &str = "erasing";
@@ -110,7 +107,7 @@ impl FolderStore {
         let (database, content) = Database::open(&task_folder(&self.root, digest), digest)?;
         if let Some(since) = content.row.deleted_at {
             drop(database);
-            self.put_aside(DeletedTask { digest, key: since, since })?;
+            self.put_aside(digest, since)?;
             return Ok(None);
         }
         FolderTask::open(database, content, self.options.clone()).map(Some)
@@ -187,58 +184,53 @@ impl FolderStore {
 
     fn delete_task(&self, digest: TaskDigest, erase: Erase) -> Result<bool, StoreError> {
         let _change = hold(&self.changes);
-        let mut unfinished = self.finish_deletion(digest)?;
-        let found = self.find(digest);
-        if found.is_none() && task_folder(&self.root, digest).exists() {
-            // A deletion that failed before it was recorded.
-            self.put_aside(DeletedTask { digest, key: AT_ONCE, since: AT_ONCE })?;
-            unfinished = true;
-        }
-        if let Some(task) = &found {
-            let since = if erase == Erase::Now { AT_ONCE } else { self.free_second(digest)? };
-            let marked = task.mark_deleted(since);
-            // To erase at once needs no space.
-            if erase == Erase::AfterGrace {
-                marked?;
+        let folder = task_folder(&self.root, digest);
+        let mut was_there = folder.exists();
+        self.finish_deletion(digest)?;
+        if let Some(task) = self.find(digest) {
+            let since = (erase == Erase::AfterGrace).then(|| self.free_second(digest)).transpose()?;
+            if let Some(since) = since {
+                task.mark_deleted(since)?;
             }
             write_lock(&self.tasks).remove(&digest);
             task.close();
-            // Should this fail, the next deletion, addition or start finishes it.
-            self.put_aside(DeletedTask { digest, key: since, since })?;
+            if let Some(since) = since {
+                // Should this fail, the next deletion, addition or start finishes it.
+                self.put_aside(digest, since)?;
+            }
         }
-        if erase == Erase::AfterGrace {
-            return Ok(found.is_some() || unfinished);
+        // What is left: all of it, or what an addition or a deletion left that failed.
+        erase_folder(&self.root, &folder)?;
+        if erase == Erase::Now {
+            for task in deleted(&self.root)?.iter().filter(|task| task.digest == digest) {
+                self.erase(task)?;
+                was_there = true;
+            }
         }
-        let before: Vec<DeletedTask> = deleted(&self.root)?.into_iter().filter(|task| task.digest == digest).collect();
-        before.iter().try_for_each(|task| erase_deleted(&self.root, task))?;
-        Ok(found.is_some() || unfinished || !before.is_empty())
+        Ok(was_there)
     }
 
     /// Finishes a deletion of a task that is not served any more, if it failed after it had started.
-    fn finish_deletion(&self, digest: TaskDigest) -> Result<bool, StoreError> {
+    fn finish_deletion(&self, digest: TaskDigest) -> Result<(), StoreError> {
         let folder = task_folder(&self.root, digest);
         if self.find(digest).is_some() || !folder.exists() {
-            return Ok(false);
+            return Ok(());
         }
-        let Some(since) = Database::describe(&folder, digest)?.deleted_at else { return Ok(false) };
-        self.put_aside(DeletedTask { digest, key: since, since })?;
-        Ok(true)
+        let since = Database::describe(&folder, digest)?.deleted_at;
+        since.map_or(Ok(()), |since| self.put_aside(digest, since))
     }
 
     /// The present second, or the first later one that no other deletion of the task uses in its name.
     fn free_second(&self, digest: TaskDigest) -> Result<u64, StoreError> {
         let taken = deleted(&self.root)?;
         let is_free = |since: &u64| !taken.iter().any(|task| task.digest == digest && task.since == *since);
-        Ok((now().max(AT_ONCE + 1)..).find(is_free).unwrap_or(u64::MAX))
+        Ok((now()..).find(is_free).unwrap_or(u64::MAX))
     }
 
     /// Moves the folder of a task that is closed to the deleted ones.
-    fn put_aside(&self, task: DeletedTask) -> Result<(), StoreError> {
-        let (from, to) = (task_folder(&self.root, task.digest), deleted_folder(&self.root, &task));
-        if task.since == AT_ONCE {
-            // An earlier one that was not erased yet.
-            erase_deleted(&self.root, &task)?;
-        }
+    fn put_aside(&self, digest: TaskDigest, since: u64) -> Result<(), StoreError> {
+        let from = task_folder(&self.root, digest);
+        let to = deleted_folder(&self.root, &DeletedTask { digest, key: since, since });
         move_folder(&from, &to).at("put aside", &from)
     }
 
@@ -276,7 +268,7 @@ impl ReportStore for FolderStore {
     }
 
     fn erase(&self, task: &DeletedTask) -> Result<(), StoreError> {
-        erase_deleted(&self.root, task)
+        erase_folder(&self.root, &deleted_folder(&self.root, task))
     }
 
     fn erase_reports(&self, task: TaskDigest, ids: &[ReportId]) -> Result<Option<ErasedReports>, StoreError> {
@@ -365,18 +357,18 @@ fn make_task(root: &Path, task: &Task, settings: &TaskSettings) -> Result<(), St
     move_folder(&new, &folder).at("make", &folder)
 }
 
-/// Erases every byte of a deleted task.
-fn erase_deleted(root: &Path, task: &DeletedTask) -> Result<(), StoreError> {
-    let folder = deleted_folder(root, task);
-    let erasing = PathBuf::from(format!("{}.{ERASING}", folder.display()));
+/// Erases every byte of a task in its folder, if it is there.
+fn erase_folder(root: &Path, folder: &Path) -> Result<(), StoreError> {
+    let name = folder.file_name().unwrap_or_default().display();
+    let erasing = root.join("deleted").join(format!("{name}.{ERASING}"));
     let erase = || {
         remove_folder(&erasing)?;
         if folder.exists() {
-            move_folder(&folder, &erasing)?;
+            move_folder(folder, &erasing)?;
         }
         remove_folder(&erasing)
     };
-    erase().at("erase", &folder)
+    erase().at("erase", folder)
 }
 
 /// Removes what a crash left of folders that were being made or erased.
@@ -387,8 +379,7 @@ fn sweep(root: &Path) -> Result<(), StoreError> {
             remove_folder(&folder).at("remove", &folder)?;
         }
     }
-    let at_once = deleted(root)?.into_iter().filter(|task| task.since == AT_ONCE);
-    at_once.into_iter().try_for_each(|task| erase_deleted(root, &task))
+    Ok(())
 }
 
 /// Moves a folder: when this returns, also after a power cut.
