@@ -113,13 +113,13 @@ impl FolderStore {
         FolderTask::open(database, content, self.options.clone()).map(Some)
     }
 
-    fn put_task(&self, task: &Task, settings: TaskSettings) -> Result<Put, StoreError> {
+    /// Changes tasks or their reports while nothing else does.
+    fn changing<T>(&self, work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
         let _change = hold(&self.changes);
-        self.put_alone(task, settings)
+        self.reserve.explain(work())
     }
 
-    /// Puts a task while nothing else is changed.
-    fn put_alone(&self, task: &Task, settings: TaskSettings) -> Result<Put, StoreError> {
+    fn put_task(&self, task: &Task, settings: TaskSettings) -> Result<Put, StoreError> {
         let digest = task.digest();
         if let Some(task) = self.find(digest) {
             task.configure(settings)?;
@@ -146,17 +146,15 @@ impl FolderStore {
     }
 
     fn close_wave(&self, digest: TaskDigest, plan: RefinementPlan) -> Result<bool, StoreError> {
-        let _change = hold(&self.changes);
         let open = self.find(digest).filter(|task| !task.settings().is_closed());
         let Some(task) = open else { return Ok(false) };
-        self.put_alone(task.task(), task.settings().closing(plan))?;
+        self.put_task(task.task(), task.settings().closing(plan))?;
         // What was being written meanwhile counts.
         task.settle()?;
         Ok(true)
     }
 
     fn open_wave(&self, first: TaskDigest, second: &NextWave) -> Result<Option<(TaskDigest, Put)>, StoreError> {
-        let _change = hold(&self.changes);
         let closed = self.find(first).filter(|task| task.settings().is_closed());
         let Some(task) = closed else { return Ok(None) };
         let settings = task.settings();
@@ -172,13 +170,13 @@ impl FolderStore {
                     return Err(StoreError::OtherSums { first, found, expected });
                 }
                 if found < second.least {
-                    self.put_alone(task.task(), settings.reopening())?;
+                    self.put_task(task.task(), settings.reopening())?;
                     return Ok(None);
                 }
-                (second.task.digest(), self.put_alone(&second.task, settings.of_second_wave())?)
+                (second.task.digest(), self.put_task(&second.task, settings.of_second_wave())?)
             }
         };
-        self.put_alone(task.task(), TaskSettings { refined_by: Some(digest), ..TaskSettings::clone(&settings) })?;
+        self.put_task(task.task(), TaskSettings { refined_by: Some(digest), ..TaskSettings::clone(&settings) })?;
         Ok(Some((digest, put)))
     }
 
@@ -254,7 +252,7 @@ impl ReportStore for FolderStore {
     }
 
     fn put(&self, task: Task, settings: TaskSettings) -> Result<Put, StoreError> {
-        self.reserve.explain(self.put_task(&task, settings))
+        self.changing(|| self.put_task(&task, settings))
     }
 
     fn delete(&self, digest: TaskDigest, erase: Erase) -> Result<bool, StoreError> {
@@ -273,17 +271,15 @@ impl ReportStore for FolderStore {
 
     fn erase_reports(&self, task: TaskDigest, ids: &[ReportId]) -> Result<Option<ErasedReports>, StoreError> {
         // A second wave is opened before it or after it.
-        let _change = hold(&self.changes);
-        let erased = self.find(task).map(|task| task.erase(ids)).transpose();
-        self.reserve.explain(erased)
+        self.changing(|| self.find(task).map(|task| task.erase(ids)).transpose())
     }
 
     fn close_first_wave(&self, task: TaskDigest, plan: RefinementPlan) -> Result<bool, StoreError> {
-        self.reserve.explain(self.close_wave(task, plan))
+        self.changing(|| self.close_wave(task, plan))
     }
 
     fn open_second_wave(&self, first: TaskDigest, second: NextWave) -> Result<Option<(TaskDigest, Put)>, StoreError> {
-        self.reserve.explain(self.open_wave(first, &second))
+        self.changing(|| self.open_wave(first, &second))
     }
 
     fn check(&self) -> Result<(), String> {
