@@ -6,10 +6,10 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::super::database::Database;
-use super::super::{deleted, deleted_folder, make_folders, move_folder, remove_folder, task_folder, task_folders};
-use super::{Meter, Progress, names};
+use super::super::{deleted_folder, make_folders, move_folder, names, remove_folder, task_folder};
+use super::{Meter, Progress, all_folders};
 use crate::durable::{folder_of, make_folder, new_folder, sync_folder, write_whole};
-use crate::store::{At, StoreError};
+use crate::store::{At, DeletedTask, StoreError};
 
 /// The result of [`backup`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -41,16 +41,14 @@ pub fn backup(root: &Path, to: &Path, progress: Progress<'_>) -> Result<BackedUp
     // It is this user's, whoever owns the folder that it is in.
     new_folder(&part).at("make", &part)?;
     make_folders(&part)?;
-    let mut tasks: Vec<_> = task_folders(root)?
-        .into_iter()
-        .map(|digest| (digest, task_folder(root, digest), task_folder(&part, digest)))
-        .collect();
-    tasks.extend(
-        deleted(root)?.iter().map(|task| (task.digest, deleted_folder(root, task), deleted_folder(&part, task))),
-    );
     let mut done = BackedUp::default();
-    let mut meter = Meter::new(progress, tasks.iter().map(|(_, folder, _)| Database::bytes_in(folder)).sum());
-    for (digest, from, to) in tasks {
+    let folders = all_folders(root)?;
+    let mut meter = Meter::new(progress, folders.iter().map(|(folder, ..)| folder));
+    for (from, digest, deleted) in folders {
+        let to = match deleted {
+            Some(since) => deleted_folder(&part, &DeletedTask { digest, key: since, since }),
+            None => task_folder(&part, digest),
+        };
         // It may have been deleted or erased meanwhile.
         if !from.exists() {
             continue;

@@ -40,7 +40,7 @@ pub fn export(
     if !(row.damage.is_empty() || allow_loss) {
         return Err(lossy(row.lost));
     }
-    let mut meter = Meter::new(progress, Database::bytes_in(&folder));
+    let mut meter = Meter::new(progress, [&folder]);
     database.batches(&row.task, 0, &mut |batch| {
         meter.add(batch.bytes.len() as u64);
         exported.reports += batch.reports.len() as u64;

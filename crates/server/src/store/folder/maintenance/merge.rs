@@ -69,8 +69,7 @@ pub fn merge(
     check_waves(&there, &parts)?;
     check_reports(&there, &parts)?;
     drop(there);
-    let total = parts.values().flatten().map(|part| Database::bytes_in(&part.folder)).sum();
-    let mut meter = Meter::new(progress, total);
+    let mut meter = Meter::new(progress, parts.values().flatten().map(|part| &part.folder));
     parts.into_iter().map(|(digest, parts)| merge_task(into, digest, &parts, allow_loss, &mut meter)).collect()
 }
 

@@ -7,10 +7,10 @@ mod repair;
 mod restore;
 mod verify;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::database::Database;
-use super::{names, task_folder, task_folders};
+use super::{deleted as deleted_tasks, deleted_folder, task_folder, task_folders};
 use crate::store::StoreError;
 use ldp_pca::task::{Task, TaskDigest};
 
@@ -24,7 +24,7 @@ pub use verify::{Verified, VerifiedTask, verify};
 /// Receives the number of bytes read, and their total.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 
-/// The progress of reading a folder.
+/// The progress of reading the folders of tasks.
 struct Meter<'a> {
     progress: Progress<'a>,
     done: u64,
@@ -32,7 +32,8 @@ struct Meter<'a> {
 }
 
 impl<'a> Meter<'a> {
-    fn new(progress: Progress<'a>, total: u64) -> Self {
+    fn new<'f>(progress: Progress<'a>, folders: impl IntoIterator<Item = &'f PathBuf>) -> Self {
+        let total = folders.into_iter().map(|folder| Database::bytes_in(folder)).sum();
         progress(0, total);
         Self { progress, done: 0, total }
     }
@@ -41,6 +42,13 @@ impl<'a> Meter<'a> {
         self.done += bytes;
         (self.progress)(self.done, self.total.max(self.done));
     }
+}
+
+/// The folders of all tasks, and when they were deleted.
+fn all_folders(root: &Path) -> Result<Vec<(PathBuf, TaskDigest, Option<u64>)>, StoreError> {
+    let served = task_folders(root)?.into_iter().map(|digest| (task_folder(root, digest), digest, None));
+    let deleted = deleted_tasks(root)?.into_iter();
+    Ok(served.chain(deleted.map(|task| (deleted_folder(root, &task), task.digest, Some(task.since)))).collect())
 }
 
 /// A task of a store's folder.

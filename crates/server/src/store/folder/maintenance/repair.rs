@@ -13,8 +13,8 @@ use super::super::database::{
 use super::super::ids::Ids;
 use super::super::lock::Lock;
 use super::super::salvage::Salvage;
-use super::super::{deleted, deleted_folder, remove_folder, task_folder, task_folders};
-use super::{Meter, Progress, names};
+use super::super::{names, remove_folder};
+use super::{Meter, Progress, all_folders};
 use crate::durable::{make_folder, sync_folder};
 use crate::store::{At, StoreError, TaskSettings, sum};
 use ldp_pca::aggregate::Aggregate;
@@ -63,7 +63,7 @@ pub struct Acknowledged {
 pub fn repair(root: &Path, progress: Progress<'_>) -> Result<Repaired, StoreError> {
     let _lock = Lock::take(root)?;
     let folders = all_folders(root)?;
-    let mut meter = Meter::new(progress, folders.iter().map(|(folder, ..)| Database::bytes_in(folder)).sum());
+    let mut meter = Meter::new(progress, folders.iter().map(|(folder, ..)| folder));
     let mut done = Repaired::default();
     for (folder, digest, deleted) in folders {
         let bytes = Database::bytes_in(&folder);
@@ -84,13 +84,6 @@ pub fn repair(root: &Path, progress: Progress<'_>) -> Result<Repaired, StoreErro
         meter.add(bytes);
     }
     Ok(done)
-}
-
-/// The folder of each task, and when it was deleted.
-fn all_folders(root: &Path) -> Result<Vec<(PathBuf, TaskDigest, Option<u64>)>, StoreError> {
-    let served = task_folders(root)?.into_iter().map(|digest| (task_folder(root, digest), digest, None));
-    let deleted = deleted(root)?.into_iter().map(|task| (deleted_folder(root, &task), task.digest, Some(task.since)));
-    Ok(served.chain(deleted).collect())
 }
 
 /// The reports of a database that is intact, and what is known to be lost of it.

@@ -5,8 +5,8 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::super::database::Database;
-use super::super::{NEW, deleted, deleted_folder, task_folder, task_folders};
-use super::{Meter, Progress, names};
+use super::super::{NEW, names};
+use super::{Meter, Progress, all_folders};
 use crate::secrets;
 use crate::store::StoreError;
 use ldp_pca::task::TaskDigest;
@@ -57,10 +57,8 @@ pub fn verify(root: &Path, progress: Progress<'_>) -> Result<Verified, StoreErro
     for name in names(&root.join("tasks"))?.iter().filter(|name| !is_known(name)) {
         verified.problems.push(format!("{name} in the folder of tasks is no task"));
     }
-    let mut folders: Vec<_> =
-        task_folders(root)?.into_iter().map(|digest| (task_folder(root, digest), digest, None)).collect();
-    folders.extend(deleted(root)?.iter().map(|task| (deleted_folder(root, task), task.digest, Some(task.since))));
-    let mut meter = Meter::new(progress, folders.iter().map(|(folder, ..)| Database::bytes_in(folder)).sum());
+    let folders = all_folders(root)?;
+    let mut meter = Meter::new(progress, folders.iter().map(|(folder, ..)| folder));
     for (folder, digest, deleted) in folders {
         let mut found = VerifiedTask { task: digest.to_string(), deleted, ..VerifiedTask::default() };
         let done = verify_task(&folder, digest, &mut found, &mut meter);
