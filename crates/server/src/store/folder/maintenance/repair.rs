@@ -68,18 +68,22 @@ pub fn repair(root: &Path, progress: Progress<'_>) -> Result<Repaired, StoreErro
     for (folder, digest, deleted) in folders {
         let bytes = Database::bytes_in(&folder);
         finish_repair(&folder).at("repair", &folder)?;
-        let task = digest.to_string();
         let repaired = match examine(&folder, digest) {
-            Ok((reports, damage)) => {
-                done.lost.extend(damage.iter().map(|damage| format!("task {digest}: {damage}")));
-                Ok(Some(reports))
+            Err(problem) if is_damage(&problem) => {
+                rebuild(&folder, digest, deleted, &problem.for_clients(), &mut done.repairs)
             }
-            Err(problem) if is_damage(&problem) => rebuild(&folder, digest, deleted, &problem, &mut done),
-            Err(problem) => Err(problem),
+            examined => examined,
         };
         match repaired {
-            Ok(reports) => done.tasks.extend(reports.map(|reports| RepairedTask { task, reports })),
-            Err(problem) => done.problems.push(format!("{problem}: it is left as it is")),
+            Ok((reports, lost)) => {
+                done.lost.extend(lost.iter().map(|lost| format!("task {digest}: {lost}")));
+                done.tasks.push(RepairedTask { task: digest.to_string(), reports });
+            }
+            Err(problem) => {
+                done.problems.push(format!("{problem}: it is left as it is"));
+                // Half a repair takes space.
+                let _ = remove_folder(&folder.join(REPAIR));
+            }
         }
         meter.add(bytes);
     }
@@ -99,37 +103,35 @@ fn examine(folder: &Path, digest: TaskDigest) -> Result<(u64, Vec<String>), Stor
     }
 }
 
-/// Makes a new database of what can be read, and puts it in the place of the damaged one. None if too little can be
-/// read.
+/// Makes a new database of what can be read, and puts it in the place of the damaged one. Returns its reports, and what
+/// is lost.
 fn rebuild(
     folder: &Path,
     digest: TaskDigest,
     deleted: Option<u64>,
-    problem: &StoreError,
-    done: &mut Repaired,
-) -> Result<Option<u64>, StoreError> {
-    let copy = folder.join(REPAIR);
+    problem: &str,
+    repairs: &mut Vec<String>,
+) -> Result<(u64, Vec<String>), StoreError> {
+    let (path, copy, kept) = (folder.join(FILE), folder.join(REPAIR), aside(folder, ""));
+    let new = copy.join("new");
     let copied = || {
         remove_folder(&copy)?;
-        make_folder(&copy)?;
+        make_folder(&new)?;
         parts(folder).try_for_each(|(part, end)| fs::copy(part, copy.join(format!("{FILE}{end}"))).map(drop))
     };
     copied().at("copy", folder)?;
-    let salvage = match Salvage::of(&copy, digest) {
-        Ok(salvage) => salvage,
-        Err(unreadable) => {
-            remove_folder(&copy).at("remove", &copy)?;
-            let remedy = "it is left as it is: restore it from a backup";
-            done.problems.push(format!("{problem}; its task cannot be read ({unreadable}): {remedy}"));
-            return Ok(None);
-        }
-    };
+    let salvage = Salvage::of(&copy, digest).map_err(|unreadable| StoreError::Refused {
+        path: path.clone(),
+        problem: format!("{problem}; its task cannot be read ({unreadable}): restore it from a backup"),
+    })?;
+    let known = salvage.row.clone();
+    let mut row = known.unwrap_or_else(|| TaskRow::new(&salvage.task, &TaskSettings::default()));
+    // Its folder's name says it too.
+    row.deleted_at = deleted.or(row.deleted_at);
+    row.damage.push(format!("it was repaired ({problem})"));
     let counted = Found::read(folder, digest).at("read", folder)?.and_then(|found| found.numbers);
-    let new = copy.join("new");
-    make_folder(&new).at("make", &new)?;
-    let reports = write_anew(&new, &salvage, deleted, counted, problem, done)?;
+    let done = write_anew(&new, &salvage, &row, counted)?;
     drop(salvage);
-    let kept = aside(folder, "");
     let put = || {
         for (part, end) in parts(folder) {
             let to = aside(folder, end);
@@ -143,8 +145,9 @@ fn rebuild(
     put().at("repair", folder)?;
     let (mut database, _) = Database::open(folder, digest)?;
     database.empty_log()?;
-    done.repairs.push(format!("{problem}: it was made anew from what can be read, and is kept as {}", kept.display()));
-    Ok(Some(reports))
+    let (path, kept) = (path.display(), kept.display());
+    repairs.push(format!("{path}: {problem}: it was made anew from what can be read, and is kept as {kept}"));
+    Ok(done)
 }
 
 /// The file of a database and its log, as far as they are there, and the ends of their names.
@@ -153,28 +156,18 @@ fn parts(folder: &Path) -> impl Iterator<Item = (PathBuf, &'static str)> {
     parts.into_iter().filter(|(part, _)| part.exists())
 }
 
-/// Makes a database in a folder of its own of what can be read; returns how many reports it has.
+/// Makes a database in a folder of its own of what can be read. Returns its reports, and what is lost.
 fn write_anew(
     folder: &Path,
     salvage: &Salvage,
-    deleted: Option<u64>,
+    row: &TaskRow,
     counted: Option<[u64; 2]>,
-    problem: &StoreError,
-    done: &mut Repaired,
-) -> Result<u64, StoreError> {
-    let Salvage { task, .. } = salvage;
-    let changes = counted.map_or(0, |[changes, _]| changes).max(salvage.changes);
-    let known = salvage.row.clone();
-    let mut row = known.unwrap_or_else(|| TaskRow::new(task, &TaskSettings::default()));
-    // Its folder's name says it too.
-    row.deleted_at = deleted.or(row.deleted_at);
-    let mut database = Database::create(folder, &row, changes)?;
-    let (mut ids, mut total) = (Ids::new(), Aggregate::empty(task));
-    let mut told = vec![format!("it was repaired ({problem})")];
+) -> Result<(u64, Vec<String>), StoreError> {
+    let (task, [changes, seen]) = (&salvage.task, counted.unwrap_or_default());
+    let mut database = Database::create(folder, row, changes.max(salvage.changes))?;
+    let (mut ids, mut total, mut lost) = (Ids::new(), Aggregate::empty(task), Vec::new());
     if salvage.row.is_none() {
-        let lost = "the settings of its task are lost: they are the defaults now, give them again".to_owned();
-        done.lost.push(format!("task {}: {lost}", task.digest()));
-        told.push(lost);
+        lost.push("the settings of its task are lost: they are the defaults now, give them again".to_owned());
     }
     database.change(|change| {
         for (id, at) in &salvage.erased {
@@ -187,23 +180,19 @@ fn write_anew(
             change.append(&batch.ids(), &[&batch.bytes], report_bytes(task))
         })?;
         change.put_sum(&total)?;
-        let found = total.records() + salvage.erased.len() as u64;
-        let lost = counted.map_or(0, |[_, seen]| seen).saturating_sub(found);
-        if lost > 0 {
-            done.lost.push(format!("task {}: {lost} acknowledged reports", task.digest()));
-            told.push(format!("{lost} acknowledged reports are lost"));
+        let missing = seen.saturating_sub(total.records() + salvage.erased.len() as u64);
+        if missing > 0 {
+            lost.push(format!("{missing} acknowledged reports are lost"));
         } else if counted.is_none() {
-            let unknown = "it is not known whether reports are lost".to_owned();
-            done.lost.push(format!("task {}: {unknown}", task.digest()));
-            told.push(unknown);
+            lost.push("it is not known whether reports are lost".to_owned());
         }
         change.edit(|row| {
-            row.lost += lost;
-            row.damage.append(&mut told);
+            row.lost += missing;
+            row.damage.extend_from_slice(&lost);
         })
     })?;
     database.empty_log()?;
-    Ok(total.records())
+    Ok((total.records(), lost))
 }
 
 /// Forgets what was lost of a task, or of all: somebody knows of it. Removes what was set aside, too.
