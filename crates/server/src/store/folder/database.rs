@@ -159,7 +159,8 @@ impl Tally {
     }
 
     fn checksum(&self) -> u32 {
-        Checksum::of("tally").number(self.changes).number(self.rows).number(self.total).finish()
+        let [changes, rows, total] = [self.changes, self.rows, self.total].map(u64::to_le_bytes);
+        checksum("tally", &[&changes, &rows, &total])
     }
 
     pub(super) fn read(connection: &Connection) -> Result<Self, Problem> {
@@ -173,45 +174,32 @@ impl Tally {
     }
 }
 
-/// The checksum of a row: of its table's name and every column, each with its length.
-struct Checksum(crc32fast::Hasher);
-
-impl Checksum {
-    fn of(table: &str) -> Self {
-        Self(crc32fast::Hasher::new()).bytes(table.as_bytes())
+/// The checksum of a row: of its table's name and these columns, each with its length.
+fn checksum(table: &str, columns: &[&[u8]]) -> u32 {
+    let mut checksum = crc32fast::Hasher::new();
+    for bytes in [table.as_bytes()].iter().chain(columns) {
+        checksum.update(&(bytes.len() as u64).to_le_bytes());
+        checksum.update(bytes);
     }
-
-    fn bytes(mut self, bytes: &[u8]) -> Self {
-        self.0.update(&(bytes.len() as u64).to_le_bytes());
-        self.0.update(bytes);
-        self
-    }
-
-    fn number(self, number: u64) -> Self {
-        self.bytes(&number.to_le_bytes())
-    }
-
-    fn finish(self) -> u32 {
-        self.0.finalize()
-    }
+    checksum.finalize()
 }
 
 fn checksum_of_batch(seq: i64, reports: u64, ids: &[u8]) -> u32 {
-    Checksum::of("batches").number(seq.cast_unsigned()).number(reports).bytes(ids).finish()
+    checksum("batches", &[&seq.to_le_bytes(), &reports.to_le_bytes(), ids])
 }
 
 fn checksum_of_part(part: u64, upto: i64, cells: &[u8]) -> u32 {
-    Checksum::of("sums").number(part).number(upto.cast_unsigned()).bytes(cells).finish()
+    checksum("sums", &[&part.to_le_bytes(), &upto.to_le_bytes(), cells])
 }
 
 fn checksum_of_task([document, settings, damage]: &[String; 3], deleted_at: Option<u64>, lost: u64) -> u32 {
-    let deleted = deleted_at.map_or(0, |at| at + 1);
-    let row = Checksum::of("task").bytes(document.as_bytes()).bytes(settings.as_bytes());
-    row.number(deleted).number(lost).bytes(damage.as_bytes()).finish()
+    let deleted = deleted_at.map_or(0, |at| at + 1).to_le_bytes();
+    let [document, settings, damage] = [document, settings, damage].map(String::as_bytes);
+    checksum("task", &[document, settings, &deleted, &lost.to_le_bytes(), damage])
 }
 
 pub(super) fn checksum_of_erased(id: &[u8], at: u64) -> u32 {
-    Checksum::of("erased").bytes(id).number(at).finish()
+    checksum("erased", &[id, &at.to_le_bytes()])
 }
 
 /// The row of the task.
