@@ -106,20 +106,13 @@ fn renew_first_page(copy: &Path, bytes: u64) -> Result<(), Problem> {
 fn erased(connection: &Connection) -> Vec<(ReportId, u64)> {
     let mut erased = HashSet::new();
     for order in ["ASC", "DESC"] {
-        let mut read = || {
-            let mut statement =
-                connection.prepare(&format!("SELECT id, at, checksum FROM erased ORDER BY id {order}"))?;
-            let mut rows = statement.query([])?;
-            while let Some(row) = rows.next()? {
-                let (id, at): ([u8; 16], u64) = (row.get(0)?, row.get(1)?);
-                if checksum_of_erased(&id, at) == row.get::<_, u32>(2)? {
-                    erased.insert((ReportId::new(id), at));
-                }
-            }
-            Ok::<(), rusqlite::Error>(())
-        };
+        let rows = format!("SELECT id, at, checksum FROM erased ORDER BY id {order}");
+        let Ok(mut statement) = connection.prepare(&rows) else { continue };
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
         // Rows after an error are read from the other end.
-        let _ = read();
+        let intact = |(id, at, checksum): &([u8; 16], u64, u32)| checksum_of_erased(id, *at) == *checksum;
+        let rows = rows.into_iter().flatten().map_while(Result::ok).filter(intact);
+        erased.extend(rows.map(|(id, at, _)| (ReportId::new(id), at)));
     }
     erased.into_iter().collect()
 }

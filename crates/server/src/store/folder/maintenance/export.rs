@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::super::database::{Content, Database};
 use super::super::task_folder;
-use super::{Meter, Progress};
+use super::{Meter, Progress, read_batches};
 use crate::store::{At, StoreError};
 use ldp_pca::task::TaskDigest;
 
@@ -35,20 +35,11 @@ pub fn export(
 ) -> Result<Exported, StoreError> {
     let folder = task_folder(root, task);
     let (database, Content { row, .. }) = Database::read(&folder, task)?;
-    let mut exported = Exported { reports: 0, lost: row.lost };
-    let lossy = |lost| StoreError::Lossy { path: folder.clone(), lost, damage: row.damage.clone() };
-    if !(row.damage.is_empty() || allow_loss) {
-        return Err(lossy(row.lost));
-    }
-    let mut meter = Meter::new(progress, [&folder]);
-    database.batches(&row.task, 0, &mut |batch| {
+    let (mut meter, mut reports) = (Meter::new(progress, [&folder]), 0);
+    let lost = read_batches(&database, &row, allow_loss, &mut |batch| {
         meter.add(batch.bytes.len() as u64);
-        exported.reports += batch.reports.len() as u64;
-        exported.lost += batch.lost;
-        if batch.lost > 0 && !allow_loss {
-            return Err(lossy(batch.lost).into());
-        }
+        reports += batch.reports.len() as u64;
         Ok(write(&batch.bytes).at("write the reports of", &folder)?)
     })?;
-    Ok(exported)
+    Ok(Exported { reports, lost })
 }

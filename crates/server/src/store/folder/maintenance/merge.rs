@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::super::database::{Content, Database, TaskRow, in_file, now};
 use super::super::lock::Lock;
 use super::super::{make_folders, make_task, sweep, task_folder, task_folders};
-use super::{Meter, Progress};
+use super::{Meter, Progress, read_batches, refuse_losses};
 use crate::store::{StoreError, TaskSettings, sum, take_out};
 use ldp_pca::internal::aggregate::MAX_RECORDS;
 use ldp_pca::report::{ReportId, report_bytes};
@@ -31,7 +31,6 @@ pub struct MergedTask {
 
 /// A task of one of the folders.
 struct Part {
-    folder: PathBuf,
     database: Database,
     content: Content,
 }
@@ -59,27 +58,24 @@ pub fn merge(
     for root in sources {
         read_parts(root, &mut parts)?;
     }
-    let lossy = |part: &&Part| !part.content.row.damage.is_empty() && !allow_loss;
-    if let Some(Part { folder, content, .. }) = parts.values().flatten().find(lossy) {
-        let (path, lost, damage) = (folder.clone(), content.row.lost, content.row.damage.clone());
-        return Err(StoreError::Lossy { path, lost, damage });
+    for Part { database, content } in parts.values().flatten() {
+        refuse_losses(database, &content.row, allow_loss)?;
     }
     let mut there = BTreeMap::new();
     read_parts(into, &mut there)?;
     check_waves(&there, &parts)?;
     check_reports(&there, &parts)?;
     drop(there);
-    let mut meter = Meter::new(progress, parts.values().flatten().map(|part| &part.folder));
+    let mut meter = Meter::new(progress, parts.values().flatten().map(|part| &part.database.folder));
     parts.into_iter().map(|(digest, parts)| merge_task(into, digest, &parts, allow_loss, &mut meter)).collect()
 }
 
 /// Reads the tasks of a folder, but for their reports.
 fn read_parts(root: &Path, parts: &mut BTreeMap<TaskDigest, Vec<Part>>) -> Result<(), StoreError> {
     for digest in task_folders(root)? {
-        let folder = task_folder(root, digest);
-        let (database, content) = Database::read(&folder, digest)?;
+        let (database, content) = Database::read(&task_folder(root, digest), digest)?;
         if content.row.deleted_at.is_none() {
-            parts.entry(digest).or_default().push(Part { folder, database, content });
+            parts.entry(digest).or_default().push(Part { database, content });
         }
     }
     Ok(())
@@ -90,12 +86,12 @@ type Parts = BTreeMap<TaskDigest, Vec<Part>>;
 /// Refuses two second waves of one task.
 fn check_waves(there: &Parts, parts: &Parts) -> Result<(), StoreError> {
     let mut waves = BTreeMap::new();
-    for Part { folder, content, .. } in there.values().chain(parts.values()).flatten() {
+    for Part { database, content } in there.values().chain(parts.values()).flatten() {
         let first = content.row.task.campaign();
         let Some(found) = content.row.second_wave() else { continue };
         let expected = *waves.entry(first).or_insert(found);
         if expected != found {
-            return Err(StoreError::OtherWave { path: folder.clone(), first, expected, found });
+            return Err(StoreError::OtherWave { path: database.folder.clone(), first, expected, found });
         }
     }
     Ok(())
@@ -111,7 +107,7 @@ fn check_reports(there: &Parts, parts: &Parts) -> Result<(), StoreError> {
                 let is_there = |id: &ReportId| over.content.ids.contains(*id) || erased.contains(id);
                 let further = part.content.ids.iter().filter(|id| !is_there(id)).count();
                 if further > 0 {
-                    let (path, over) = (part.folder.clone(), over.folder.clone());
+                    let (path, over) = (part.database.folder.clone(), over.database.folder.clone());
                     return Err(StoreError::FurtherReports { path, further, over });
                 }
             }
@@ -154,14 +150,8 @@ fn merge_task(
             take_out(&mut total, task, &removed, ids.iter().filter(|id| !gone.contains(id)).collect());
         }
         for part in parts {
-            merged.lost += part.content.row.lost;
-            part.database.batches(task, 0, &mut |mut batch| {
+            merged.lost += read_batches(&part.database, &part.content.row, allow_loss, &mut |mut batch| {
                 meter.add(batch.bytes.len() as u64);
-                merged.lost += batch.lost;
-                if batch.lost > 0 && !allow_loss {
-                    let (path, lost) = (part.folder.clone(), batch.lost);
-                    return Err(StoreError::Lossy { path, lost, damage: Vec::new() }.into());
-                }
                 batch.extract(|id| refused.contains(&id));
                 merged.duplicates += batch.extract(|id| !ids.insert(id, None)).len() as u64;
                 merged.added += batch.reports.len() as u64;

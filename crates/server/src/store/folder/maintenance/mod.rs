@@ -9,7 +9,7 @@ mod verify;
 
 use std::path::{Path, PathBuf};
 
-use super::database::Database;
+use super::database::{Database, Problem, StoredBatch, TaskRow};
 use super::{deleted as deleted_tasks, deleted_folder, task_folder, task_folders};
 use crate::store::StoreError;
 use ldp_pca::task::{Task, TaskDigest};
@@ -49,6 +49,36 @@ fn all_folders(root: &Path) -> Result<Vec<(PathBuf, TaskDigest, Option<u64>)>, S
     let served = task_folders(root)?.into_iter().map(|digest| (task_folder(root, digest), digest, None));
     let deleted = deleted_tasks(root)?.into_iter();
     Ok(served.chain(deleted.map(|task| (deleted_folder(root, &task), task.digest, Some(task.since)))).collect())
+}
+
+/// Refuses what is known to be lost of a task, unless that is allowed.
+fn refuse_losses(database: &Database, row: &TaskRow, allow_loss: bool) -> Result<(), StoreError> {
+    if !row.damage.is_empty() && !allow_loss {
+        let (path, damage) = (database.folder.clone(), row.damage.clone());
+        return Err(StoreError::Lossy { path, lost: row.lost, damage });
+    }
+    Ok(())
+}
+
+/// Passes all batches of a task to `each`. Lost and damaged reports are refused, unless that is allowed. Returns how
+/// many they are.
+fn read_batches(
+    database: &Database,
+    row: &TaskRow,
+    allow_loss: bool,
+    each: &mut dyn FnMut(StoredBatch) -> Result<(), Problem>,
+) -> Result<u64, StoreError> {
+    refuse_losses(database, row, allow_loss)?;
+    let mut lost = row.lost;
+    database.batches(&row.task, 0, &mut |batch| {
+        if batch.lost > 0 && !allow_loss {
+            let path = database.folder.clone();
+            return Err(StoreError::Lossy { path, lost: batch.lost, damage: Vec::new() }.into());
+        }
+        lost += batch.lost;
+        each(batch)
+    })?;
+    Ok(lost)
 }
 
 /// A task of a store's folder.
