@@ -769,7 +769,7 @@ fn look_at(path: &Path) -> Result<Connection, Problem> {
         Ok::<Connection, Problem>(connection)
     };
     check_file(path)?;
-    let name: String = path.to_string_lossy().chars().flat_map(escaped).collect();
+    let name = path.to_string_lossy().replace('%', "%25").replace('?', "%3F").replace('#', "%23");
     // Two slashes at the start would name a machine.
     let uri = if name.starts_with('/') { format!("file://{name}") } else { format!("file:{name}") };
     let log = fs::metadata(path.with_file_name(LOG)).map_or(0, |log| log.len());
@@ -788,14 +788,6 @@ fn check_file(path: &Path) -> Result<(), Problem> {
         Ok(()) if start.starts_with(b"SQLite format 3\0") && start.ends_with(&[2, 2]) => Ok(()),
         Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => Err(error.into()),
         _ => Err("it is cut off, or no database".into()),
-    }
-}
-
-/// A character of a path in a URI.
-fn escaped(character: char) -> Vec<char> {
-    match character {
-        '%' | '?' | '#' => format!("%{:02X}", character as u32).chars().collect(),
-        character => vec![character],
     }
 }
 
@@ -840,12 +832,8 @@ fn empty_log(connection: &Connection) -> rusqlite::Result<bool> {
 pub(super) fn finish_repair(folder: &Path) -> io::Result<()> {
     let repaired = folder.join(REPAIRED);
     if repaired.exists() {
-        for end in ["-wal", "-shm"] {
-            match fs::remove_file(folder.join(format!("{FILE}{end}"))) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
-        }
+        let parts = ["-wal", "-shm"].map(|end| folder.join(format!("{FILE}{end}")));
+        parts.iter().filter(|part| part.exists()).try_for_each(fs::remove_file)?;
         sync_folder(folder)?;
         fs::rename(repaired, folder.join(FILE))?;
         sync_folder(folder)?;
