@@ -2,7 +2,6 @@
 //!
 //! ```text
 //! lock                        held while a server has the folder open
-//! reserve                     space for a start and a deletion on a full disk
 //! tasks/<digest>/             a task: `reports.sqlite` ([`database`]), and `changes`, which counts its changes
 //! deleted/<digest>.<seconds>/ a task deleted at that time, until its grace period is over
 //! ```
@@ -21,7 +20,7 @@ mod ids;
 mod lock;
 pub mod maintenance;
 mod options;
-mod reserve;
+mod room;
 mod salvage;
 mod shared;
 mod task;
@@ -38,7 +37,7 @@ use std::sync::{Arc, Mutex, RwLock};
 
 use self::database::{Database, TaskRow, now};
 use self::lock::Lock;
-use self::reserve::Reserve;
+use self::room::{explain, probe};
 use self::task::FolderTask;
 use super::{
     At, Damage, DeletedTask, Erase, ErasedReports, NextWave, Put, RefinementPlan, ReportStore, StoreError, TaskReports,
@@ -63,7 +62,6 @@ pub(crate) struct FolderStore {
     /// Held while a task is added, changed or deleted, and while reports are erased, so that requests need not wait for
     /// the disk.
     changes: Mutex<()>,
-    reserve: Reserve,
     lock: Mutex<Option<Lock>>,
 }
 
@@ -72,16 +70,13 @@ impl FolderStore {
     pub(crate) fn open(root: &Path, tasks: &[Task], options: FolderOptions) -> Result<Self, StoreError> {
         make_folders(root)?;
         let lock = Mutex::new(Some(Lock::take(root)?));
-        let reserve = Reserve::new(root, options.reserve_bytes);
-        let store =
-            Self { root: root.to_owned(), options, tasks: RwLock::default(), changes: Mutex::default(), reserve, lock };
+        let store = Self { root: root.to_owned(), options, tasks: RwLock::default(), changes: Mutex::default(), lock };
         store.open_tasks()?;
         for task in tasks {
             if store.task(task.digest()).is_none() {
                 store.put(task.clone(), TaskSettings::default())?;
             }
         }
-        store.reserve.keep();
         Ok(store)
     }
 
@@ -89,7 +84,7 @@ impl FolderStore {
     fn open_tasks(&self) -> Result<(), StoreError> {
         sweep(&self.root)?;
         for digest in task_folders(&self.root)? {
-            let Some(task) = self.reserve.with(|| self.open_task(digest))? else {
+            let Some(task) = explain(&self.root, self.open_task(digest))? else {
                 tracing::warn!(task = %digest, "an interrupted deletion is finished");
                 continue;
             };
@@ -116,7 +111,7 @@ impl FolderStore {
     /// Changes tasks or their reports while nothing else does.
     fn changing<T>(&self, work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
         let _change = hold(&self.changes);
-        self.reserve.explain(work())
+        explain(&self.root, work())
     }
 
     fn put_task(&self, task: &Task, settings: TaskSettings) -> Result<Put, StoreError> {
@@ -181,14 +176,14 @@ impl FolderStore {
     }
 
     fn delete_task(&self, digest: TaskDigest, erase: Erase) -> Result<bool, StoreError> {
-        let _change = hold(&self.changes);
         let folder = task_folder(&self.root, digest);
         let mut was_there = folder.exists();
         self.finish_deletion(digest)?;
         if let Some(task) = self.find(digest) {
             let since = (erase == Erase::AfterGrace).then(|| self.free_second(digest)).transpose()?;
             if let Some(since) = since {
-                task.mark_deleted(since)?;
+                // A full disk has no room for it. The name of its folder will say it, too.
+                let _ = task.mark_deleted(since);
             }
             write_lock(&self.tasks).remove(&digest);
             task.close();
@@ -256,9 +251,7 @@ impl ReportStore for FolderStore {
     }
 
     fn delete(&self, digest: TaskDigest, erase: Erase) -> Result<bool, StoreError> {
-        let deleted = self.reserve.with(|| self.delete_task(digest, erase));
-        self.reserve.keep();
-        deleted
+        self.changing(|| self.delete_task(digest, erase))
     }
 
     fn deleted(&self) -> Result<Vec<DeletedTask>, StoreError> {
@@ -283,10 +276,8 @@ impl ReportStore for FolderStore {
     }
 
     fn check(&self) -> Result<(), String> {
-        let probed = self.reserve.probe().at("write", &self.root);
-        self.reserve.explain(probed).map_err(|error| error.to_string())?;
-        self.reserve.keep();
-        Ok(())
+        let probed = probe(&self.root).at("write", &self.root);
+        explain(&self.root, probed).map_err(|error| error.to_string())
     }
 
     fn close(&self) {

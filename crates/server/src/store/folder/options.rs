@@ -23,8 +23,6 @@ pub(crate) struct FolderOptions {
     pub(crate) backlog_bytes: usize,
     /// Bytes of reports that are summed together.
     pub(crate) sum_bytes: usize,
-    /// Bytes that are kept free for a start and a deletion on a full disk; none with 0.
-    pub(crate) reserve_bytes: u64,
     /// The store's metrics.
     pub(crate) metrics: StoreMetrics,
     /// Told why the server has to stop, if a disk is not to be trusted any more.
@@ -40,7 +38,6 @@ impl Default for FolderOptions {
             log_bytes: 16 << 20,
             backlog_bytes: 64 << 20,
             sum_bytes: 8 << 20,
-            reserve_bytes: 16 << 20,
             metrics: StoreMetrics::default(),
             failed: Arc::new(watch::Sender::new(None)),
         }

@@ -61,7 +61,7 @@ pub fn backup(root: &Path, to: &Path, progress: Progress<'_>) -> Result<BackedUp
     }
     for name in names(root)? {
         let path = root.join(&name);
-        if path.is_file() && !["lock", "reserve"].contains(&name.as_str()) && !name.ends_with(".tmp") {
+        if path.is_file() && name != "lock" && !name.ends_with(".tmp") {
             let content = fs::read(&path).at("read", &path)?;
             write_whole(&part, &name, &content).at("write", &part.join(&name))?;
             done.files += 1;

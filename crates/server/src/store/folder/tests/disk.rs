@@ -474,7 +474,6 @@ impl Place {
         let folder = tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         let (disk, runtime) = (Disk::new(&root, seed), Builder::new_current_thread().build().unwrap());
-        let options = FolderOptions { reserve_bytes: 0, ..options };
         let mut place = Self { store: None, disk, task: task(), options, runtime, root, _folder: folder };
         place.open();
         place

@@ -81,7 +81,7 @@ pub(in super::super) fn folder() -> TempDir {
 }
 
 pub(in super::super) fn options() -> FolderOptions {
-    FolderOptions { summed_reports: 20, reserve_bytes: 0, ..FolderOptions::default() }
+    FolderOptions { summed_reports: 20, ..FolderOptions::default() }
 }
 
 pub(in super::super) fn open(root: &Path) -> Result<FolderStore, StoreError> {

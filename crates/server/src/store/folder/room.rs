@@ -1,0 +1,131 @@
+//! The room on the disk, and what to do where there is none.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::durable::new_private;
+use crate::store::StoreError;
+
+/// Bytes that are written to test whether the disk has room.
+const PROBE_BYTES: usize = 64 << 10;
+
+/// Adds the remedy when the reason is that the disk of a folder is full.
+pub(super) fn explain<T>(root: &Path, done: Result<T, StoreError>) -> Result<T, StoreError> {
+    let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
+    match done {
+        Err(error) if probe(root).is_err_and(|error| full.contains(&error.kind())) => {
+            Err(StoreError::Full { path: root.to_owned(), source: Box::new(error) })
+        }
+        done => done,
+    }
+}
+
+/// Writes a little to a folder.
+pub(super) fn probe(root: &Path) -> io::Result<()> {
+    let path = root.join("probe.tmp");
+    let probe = || {
+        // Left by a crash.
+        let _ = fs::remove_file(&path);
+        let mut file = new_private(&path)?;
+        file.write_all(&[0x5a; PROBE_BYTES])?;
+        file.sync_data()
+    };
+    let probed = probe();
+    let _ = fs::remove_file(&path);
+    probed
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::OpenOptions;
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+
+    use chacha20::ChaCha8Rng;
+    use rand::SeedableRng;
+    use tempfile::{TempDir, tempdir};
+
+    use super::super::tests::model::{commit, reports, tasks};
+    use super::super::{FolderOptions, FolderStore};
+    use crate::store::{CommitError, Erase, ReportStore, TaskSettings};
+
+    /// A small disk; `None`, with a message, where this user may mount none.
+    struct SmallDisk(TempDir);
+
+    impl SmallDisk {
+        fn mount(megabytes: u32) -> Option<Self> {
+            let folder = tempdir().unwrap();
+            let size = format!("size={megabytes}m");
+            let mounted = Command::new("mount")
+                .args(["-t", "tmpfs", "-o", &size, "tmpfs"])
+                .arg(folder.path())
+                .stderr(Stdio::null())
+                .status();
+            if mounted.is_ok_and(|status| status.success()) {
+                return Some(Self(folder));
+            }
+            eprintln!("skipped: this user cannot mount a small disk");
+            None
+        }
+
+        /// Leaves no byte.
+        fn fill(&self) {
+            let mut file = OpenOptions::new().append(true).create(true).open(self.0.path().join("filler")).unwrap();
+            while file.write_all(&[1; 4096]).is_ok() {}
+        }
+    }
+
+    impl Drop for SmallDisk {
+        fn drop(&mut self) {
+            let _ = Command::new("umount").arg("-l").arg(self.0.path()).status();
+        }
+    }
+
+    #[test]
+    fn a_full_disk_lets_a_start_and_a_deletion_through() {
+        let Some(disk) = SmallDisk::mount(16) else { return };
+        let root = disk.0.path().join("data");
+        let tasks = tasks();
+        let open = || FolderStore::open(&root, &tasks, FolderOptions::default());
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let (large, small) = (reports(&tasks[0], &mut rng, 80_000), reports(&tasks[1], &mut rng, 100));
+        let store = open().unwrap();
+        commit(&store, &tasks[0], &large).unwrap();
+        commit(&store, &tasks[1], &small[..50]).unwrap();
+        store.close();
+        drop(store);
+        for _ in 0..4 {
+            disk.fill();
+            let store = open().unwrap();
+            assert_eq!(store.task(tasks[1].digest()).unwrap().counts().records, 50);
+            store.close();
+        }
+        let store = open().unwrap();
+        disk.fill();
+        assert!(matches!(commit(&store, &tasks[0], &reports(&tasks[0], &mut rng, 1_000)), Err(CommitError::Write(_))));
+        let reason = store.check().unwrap_err();
+        assert!(reason.contains("is full") && reason.contains("DELETE") && !reason.contains("repair"), "{reason}");
+        assert!(store.delete(tasks[0].digest(), Erase::AfterGrace).unwrap());
+        store.erase(&store.deleted().unwrap()[0]).unwrap();
+        store.check().unwrap();
+        assert_eq!(commit(&store, &tasks[1], &small[50..]).unwrap().accepted, 50);
+        disk.fill();
+        assert!(store.delete(tasks[1].digest(), Erase::Now).unwrap());
+    }
+
+    #[test]
+    fn a_full_disk_is_said_to_be_full() {
+        let Some(disk) = SmallDisk::mount(4) else { return };
+        let root = disk.0.path().join("data");
+        let open = || FolderStore::open(&root, &tasks(), FolderOptions::default());
+        let store = open().unwrap();
+        disk.fill();
+        let settings = TaskSettings { minimum_batch: Some(7), ..TaskSettings::default() };
+        let error = store.put(tasks().remove(0), settings).unwrap_err().to_string();
+        assert!(error.contains("is full") && !error.contains("repair"), "{error}");
+        store.close();
+        // It has all the space that it needs.
+        open().unwrap();
+    }
+}
