@@ -413,7 +413,11 @@ impl Database {
         let counted = Found::read(from, digest).at("read", from)?;
         new_private(&new).at("make", &new)?;
         in_file(&path, || {
-            look_at(&path)?.execute("VACUUM INTO ?1", [new.to_string_lossy()])?;
+            let filled = look_at(&path)?.execute("VACUUM INTO ?1", [new.to_string_lossy()]);
+            filled.map_err(|error| match error.sqlite_error_code() {
+                Some(ErrorCode::DiskFull) => StoreError::io("write", &new, io::Error::other(error)).into(),
+                _ => Problem::from(error),
+            })?;
             // From now on it has a log.
             let connection = connect(&new)?;
             let (mut content, state) = load(&connection, digest, counted)?;

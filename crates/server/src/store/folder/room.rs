@@ -46,6 +46,7 @@ mod tests {
     use rand::SeedableRng;
     use tempfile::{TempDir, tempdir};
 
+    use super::super::maintenance::backup;
     use super::super::tests::model::{commit, reports, tasks};
     use super::super::{FolderOptions, FolderStore};
     use crate::store::{CommitError, Erase, ReportStore, TaskSettings};
@@ -127,5 +128,15 @@ mod tests {
         store.close();
         // It has all the space that it needs.
         open().unwrap();
+    }
+
+    #[test]
+    fn a_backup_to_a_full_disk_names_the_copy() {
+        let (Some(disk), root) = (SmallDisk::mount(1), tempdir().unwrap()) else { return };
+        drop(FolderStore::open(root.path(), &tasks(), FolderOptions::default()).unwrap());
+        disk.fill();
+        let copied = backup(root.path(), &disk.0.path().join("copy"), &mut |_, _| {});
+        let error = copied.unwrap_err().to_string();
+        assert!(error.starts_with("cannot write") && error.contains("copy.part"), "{error}");
     }
 }
