@@ -104,7 +104,9 @@ pub(super) fn is_damage(error: &StoreError) -> bool {
         let codes = [CannotOpen, DatabaseBusy, DatabaseLocked, DiskFull, OutOfMemory, PermissionDenied, ReadOnly];
         error.sqlite_error_code().is_some_and(|code| codes.contains(&code) || code == ErrorCode::SystemIoFailure)
     };
-    !source.is::<OtherVersion>() && !source.downcast_ref().is_some_and(is_out_of_reach)
+    let is_refused = |error: &io::Error| error.kind() != io::ErrorKind::NotFound;
+    let is_other = source.downcast_ref().is_some_and(is_out_of_reach) || source.downcast_ref().is_some_and(is_refused);
+    !is_other && !source.is::<OtherVersion>()
 }
 
 /// What a task's rows say, besides its reports.
@@ -1013,6 +1015,14 @@ mod tests {
     use super::super::{FolderStore, task_folder};
     use super::*;
     use crate::store::ReportStore;
+
+    /// A repair leaves it as it is.
+    #[test]
+    fn a_file_that_this_user_may_not_write_is_not_damaged() {
+        let error = |kind| StoreError::database(Path::new(FILE), io::Error::from(kind));
+        assert!(is_damage(&error(io::ErrorKind::NotFound)));
+        assert!(!is_damage(&error(io::ErrorKind::PermissionDenied)));
+    }
 
     #[test]
     fn no_column_that_is_changed_and_no_row_that_is_missing_is_silent() {
