@@ -254,7 +254,7 @@ async fn open_store(
             // For tokens and keys.
             durable::make_folder(&config.data).at("make", &config.data)?;
             let options = PostgresOptions { metrics, ..PostgresOptions::default() };
-            let store = PostgresStore::open(address.text(), &tasks, options).await.map_err(StoreError::from)?;
+            let store = PostgresStore::open(address.text(), &tasks, options).await?;
             return Ok(Arc::new(store));
         }
         #[cfg(not(feature = "postgres"))]

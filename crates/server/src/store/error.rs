@@ -67,7 +67,7 @@ pub enum StoreError {
         damage: Vec<String>,
     },
     /// A second wave beside another one of the same first wave.
-    #[error("{}", super::has_second_wave(first, second))]
+    #[error("task {first} has a second wave already, task {second}: use that one")]
     SecondWave {
         /// The first wave's task.
         first: TaskDigest,
@@ -146,12 +146,7 @@ impl StoreError {
 
     /// Whether a campaign has another second wave.
     pub(in super::super) fn is_second_wave(&self) -> bool {
-        match self {
-            Self::SecondWave { .. } => true,
-            #[cfg(feature = "postgres")]
-            Self::Postgres(super::PostgresError::SecondWave { .. }) => true,
-            _ => false,
-        }
+        matches!(self, Self::SecondWave { .. })
     }
 
     pub(super) fn database(path: &Path, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {

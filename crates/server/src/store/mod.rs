@@ -173,11 +173,6 @@ impl NextWave {
     }
 }
 
-/// The reason to refuse another second wave of a task, in every store.
-fn has_second_wave(first: &TaskDigest, second: &TaskDigest) -> String {
-    format!("task {first} has a second wave already, task {second}: use that one")
-}
-
 /// Whether something was made from these reports, and not from others of the same task.
 pub(super) fn is_of(of: &Weak<dyn TaskReports>, reports: &Arc<dyn TaskReports>) -> bool {
     ptr::addr_eq(of.as_ptr(), Arc::as_ptr(reports))

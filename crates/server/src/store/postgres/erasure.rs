@@ -3,32 +3,24 @@
 //! One transaction takes them out of the table and of the last snapshot. Every aggregator finds the task's number of
 //! erased reports changed, within a second, and starts its sum again from that snapshot.
 
-use tokio_postgres::{Client, types::Type};
+use tokio_postgres::types::Type;
 
-use super::error::PostgresError;
-use super::schema::{self, ERASED_XID, SNAPSHOT_LOCKS, lock_alone};
+use super::schema::{self, ERASED_XID, lock_alone};
 use super::snapshots;
-use super::statements::Statements;
-use crate::store::ErasedReports;
+use super::statements::{NEW_TASKS, Statements};
+use crate::store::{ErasedReports, StoreError};
 use ldp_pca::report::{Report, ReportId};
 use ldp_pca::task::Task;
 
-/// Erases the reports of a task with these ids; `None` when there is no such task any more.
+/// Erases the reports of a task with these ids, in the caller's transaction; `None` when there is no such task any
+/// more.
 pub(super) async fn erase(
-    client: &Client,
+    statements: &Statements<'_>,
     task: &Task,
     ids: &[ReportId],
-) -> Result<Option<ErasedReports>, PostgresError> {
-    schema::check_durable(client).await?;
-    let statements = Statements::to("erase reports", client);
-    let digest = task.digest().to_string();
-    statements.begin().await?;
-    let Some(number) = lock_alone(client, &digest).await? else {
-        statements.run("ROLLBACK").await?;
-        return Ok(None);
-    };
-    // Nobody writes a snapshot meanwhile.
-    statements.run(&format!("SELECT pg_advisory_xact_lock({SNAPSHOT_LOCKS}, {number})")).await?;
+) -> Result<Option<ErasedReports>, StoreError> {
+    schema::check_durable(statements).await?;
+    let Some((number, _)) = lock_alone(statements, &task.digest().to_string()).await? else { return Ok(None) };
     let mut ids: Vec<&[u8]> = ids.iter().map(|id| &id.as_bytes()[..]).collect();
     ids.sort_unstable();
     ids.dedup();
@@ -41,7 +33,6 @@ pub(super) async fn erase(
         unknown: (ids.len() - rows.len()) as u64,
     };
     if there.is_empty() {
-        statements.run("ROLLBACK").await?;
         return Ok(Some(outcome));
     }
     let update = format!(
@@ -49,9 +40,12 @@ pub(super) async fn erase(
     );
     statements.rows(&update, &[(&ids, Type::BYTEA_ARRAY)]).await?;
     let counted = there.iter().map(|row| (row.get(0), Report::from_bytes(row.get(1), task).ok())).collect();
-    snapshots::take_rows_out(client, task, number, counted).await?;
-    let count = "UPDATE ldp_pca.tasks SET erased = erased + $2, records = records - $2 WHERE number = $1";
-    statements.rows(count, &[(&number, Type::INT4), (&(there.len() as i64), Type::INT8)]).await?;
-    statements.run("UPDATE ldp_pca.meta SET tasks_version = tasks_version + 1; COMMIT").await?;
+    snapshots::take_rows_out(statements, task, number, counted).await?;
+    let erased = there.len();
+    let count = format!(
+        "UPDATE ldp_pca.tasks SET erased = erased + {erased}, records = records - {erased} WHERE number = {number};
+        {NEW_TASKS}"
+    );
+    statements.run(&count).await?;
     Ok(Some(outcome))
 }

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::iter::successors;
 
-use crate::store::{TaskSettings, has_second_wave};
+use crate::store::TaskSettings;
 use ldp_pca::task::{TaskDigest, TaskError};
 
 /// Reasons why a database cannot be used as a store. No message contains a password.
@@ -86,14 +86,6 @@ pub enum PostgresError {
         expected: String,
         /// The digest of the stored task.
         found: TaskDigest,
-    },
-    /// A second wave beside another one of the same first wave.
-    #[error("{}", has_second_wave(first, second))]
-    SecondWave {
-        /// The first wave's task.
-        first: TaskDigest,
-        /// The second wave that it has.
-        second: TaskDigest,
     },
     /// Settings that this release does not know.
     #[error(

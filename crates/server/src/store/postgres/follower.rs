@@ -74,7 +74,7 @@ impl Follower {
 
     async fn connect(&mut self) -> Result<Client, PostgresError> {
         let client = self.address.connect().await?;
-        schema::adopt(&client).await?;
+        schema::adopt(&Statements::to("take over its tables", &client)).await?;
         let identity = schema::identity(&client).await?;
         if let Some(before) = self.identity.as_ref().filter(|before| **before != identity) {
             tracing::warn!(%before, now = %identity, "the database is not the one of before: it was promoted, \

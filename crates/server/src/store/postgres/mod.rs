@@ -27,13 +27,14 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::Mutex as AsyncMutex;
+use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
-use tokio_postgres::{Client, types::Type};
+use tokio_postgres::types::Type;
 
 use self::follower::{Follower, Tasks, tasks_of};
 use self::pool::{Address, Pool};
 use self::schema::{ERASED_XID, lock_alone};
-use self::statements::{LOCKS, Statements};
+use self::statements::{LOCKS, NEW_TASKS, Statements};
 use super::{
     DeletedTask, Erase, ErasedReports, NextWave, Put, RefinementPlan, ReportStore, StoreError, StoreMetrics,
     TaskReports, TaskSettings,
@@ -46,9 +47,6 @@ pub use error::PostgresError;
 
 /// The longest that [`ReportStore::check`] waits.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// The list of tasks is another one.
-const NEW_TASKS: &str = "UPDATE ldp_pca.meta SET tasks_version = tasks_version + 1";
 
 /// Creates a table's file again and fills it: writing into existing pages would not test for space. Several aggregators
 /// take turns.
@@ -86,11 +84,9 @@ impl Default for PostgresOptions {
 pub(in super::super) struct PostgresStore {
     pool: Arc<Pool>,
     tasks: Arc<Tasks>,
-    follower: Arc<AsyncMutex<Follower>>,
-    /// The error of the last look at the database.
-    trouble: Arc<Mutex<Option<String>>>,
+    following: Arc<Following>,
     runtime: Handle,
-    driver: tokio::task::JoinHandle<()>,
+    driver: JoinHandle<()>,
 }
 
 impl PostgresStore {
@@ -99,64 +95,78 @@ impl PostgresStore {
         address: &str,
         tasks: &[Task],
         options: PostgresOptions,
-    ) -> Result<Self, PostgresError> {
+    ) -> Result<Self, StoreError> {
         let address: Address = address.parse()?;
         let client = address.connect().await?;
-        schema::check_durable(&client).await?;
-        schema::create(&client).await?;
+        let making = Statements::to("make the tables", &client);
+        schema::check_durable(&making).await?;
+        schema::create(&making).await?;
+        let putting = Statements::to("store a task", &client);
+        putting.begin().await?;
         for task in tasks {
-            put(&client, task, None).await?;
+            put(&putting, task, None).await?;
         }
+        putting.run("COMMIT").await?;
         let pool = Arc::new(Pool::new(address.clone(), options.connections));
         let poll = options.poll;
         let mut follower = Follower::new(address, Arc::clone(&pool), options);
         follower.round().await?;
         let tasks = Arc::clone(&follower.tasks);
-        let follower = Arc::new(AsyncMutex::new(follower));
-        let trouble = Arc::new(Mutex::new(None));
-        let driver = tokio::spawn(drive(Arc::clone(&follower), Arc::clone(&trouble), poll));
-        Ok(Self { pool, tasks, follower, trouble, runtime: Handle::current(), driver })
+        let following = Arc::new(Following { follower: AsyncMutex::new(follower), trouble: Mutex::default() });
+        let followed = Arc::clone(&following);
+        let driver = tokio::spawn(async move {
+            loop {
+                sleep(poll).await;
+                followed.refresh().await;
+            }
+        });
+        Ok(Self { pool, tasks, following, runtime: Handle::current(), driver })
     }
 
-    /// Runs some work over a connection, which returns to the pool if the work succeeds.
-    async fn ask<T>(&self, work: impl AsyncFnOnce(&Client) -> Result<T, PostgresError>) -> Result<T, PostgresError> {
-        let connection = self.pool.take().await?;
-        let done = work(&connection.client).await?;
-        connection.release();
-        Ok(done)
-    }
-
-    fn change<T>(&self, work: impl AsyncFnOnce(&Client) -> Result<T, PostgresError>) -> Result<T, StoreError> {
+    /// Does some work in a transaction that has the list of tasks for itself. What it changes is in effect here when
+    /// this returns.
+    fn change<T>(
+        &self,
+        action: &'static str,
+        work: impl AsyncFnOnce(&Statements<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         self.runtime.block_on(async {
-            let changed = self.ask(work).await?;
-            // It is in effect when the caller continues. If that fails, the next round does it.
-            refresh(&self.follower, &self.trouble).await;
+            let connection = self.pool.take().await?;
+            let statements = Statements::to(action, &connection.client);
+            statements.begin().await?;
+            // After an error the connection is dropped, which rolls back.
+            let changed = work(&statements).await?;
+            statements.run("COMMIT").await?;
+            connection.release();
+            // If that fails, the next round does it.
+            self.following.refresh().await;
             Ok(changed)
         })
     }
 }
 
-/// Follows the database without end.
-async fn drive(follower: Arc<AsyncMutex<Follower>>, trouble: Arc<Mutex<Option<String>>>, poll: Duration) {
-    loop {
-        sleep(poll).await;
-        refresh(&follower, &trouble).await;
-    }
+/// What follows the database, and how that goes.
+struct Following {
+    follower: AsyncMutex<Follower>,
+    /// The error of the last look at the database.
+    trouble: Mutex<Option<String>>,
 }
 
-/// Reads the latest changes, and notes whether that is possible.
-async fn refresh(follower: &AsyncMutex<Follower>, trouble: &Mutex<Option<String>>) {
-    let followed = follower.lock().await.round().await;
-    let found = followed.err().map(|error| error.to_string());
-    let mut trouble = hold(trouble);
-    match (&*trouble, &found) {
-        (before, Some(error)) if before.as_ref() != Some(error) => {
-            tracing::warn!(%error, "the database cannot be followed or trusted");
+impl Following {
+    /// Reads the latest changes, and notes whether that is possible.
+    async fn refresh(&self) {
+        let followed = self.follower.lock().await.round().await;
+        let found = followed.err().map(|error| error.to_string());
+        let mut trouble = hold(&self.trouble);
+        match (&*trouble, &found) {
+            (before, Some(error)) if before.as_ref() != Some(error) => {
+                tracing::warn!(%error, "the database cannot be followed or trusted");
+            }
+            (Some(_), None) => tracing::info!("the database can be followed and trusted again"),
+            _ => {}
         }
-        (Some(_), None) => tracing::info!("the database can be followed and trusted again"),
-        _ => {}
+        *trouble = found;
     }
-    *trouble = found;
 }
 
 impl ReportStore for PostgresStore {
@@ -170,49 +180,53 @@ impl ReportStore for PostgresStore {
     }
 
     fn put(&self, task: Task, settings: TaskSettings) -> Result<Put, StoreError> {
-        self.change(async |client| put(client, &task, Some(&settings)).await)
+        self.change("store a task", async |statements| put(statements, &task, Some(&settings)).await)
     }
 
     fn delete(&self, digest: TaskDigest, erase: Erase) -> Result<bool, StoreError> {
-        self.change(async |client| deletion::delete(client, digest, erase).await)
+        self.change("delete a task", async |statements| deletion::delete(statements, digest, erase).await)
     }
 
     fn deleted(&self) -> Result<Vec<DeletedTask>, StoreError> {
-        Ok(self.runtime.block_on(self.ask(deletion::deleted))?)
+        self.change("list deleted tasks", deletion::deleted)
     }
 
     fn erase(&self, task: &DeletedTask) -> Result<(), StoreError> {
-        Ok(self.runtime.block_on(self.ask(async |client| deletion::erase(client, task).await))?)
+        let condition = format!("number = {}", task.key);
+        let erased =
+            self.change("erase a deleted task", async |statements| deletion::erase_where(statements, &condition).await);
+        erased.map(drop)
     }
 
     fn erase_reports(&self, task: TaskDigest, ids: &[ReportId]) -> Result<Option<ErasedReports>, StoreError> {
-        let Some(task) = read_lock(&self.tasks).get(&task).map(|task| task.shared.task.clone()) else {
-            return Ok(None);
-        };
-        self.change(async |client| erasure::erase(client, &task, ids).await)
+        let Some(reports) = self.task(task) else { return Ok(None) };
+        self.change("erase reports", async |statements| erasure::erase(statements, reports.task(), ids).await)
     }
 
     fn close_first_wave(&self, task: TaskDigest, plan: RefinementPlan) -> Result<bool, StoreError> {
-        self.change(async |client| waves::close(client, task, plan).await)
+        self.change("close a first wave", async |statements| waves::close(statements, task, plan).await)
     }
 
     fn open_second_wave(&self, first: TaskDigest, second: NextWave) -> Result<Option<(TaskDigest, Put)>, StoreError> {
         let Some(reports) = self.task(first) else { return Ok(None) };
         let rows = second.records + reports.damage().lost;
-        self.change(async |client| waves::open(client, first, &second, rows).await)
+        self.change("open a second wave", async |statements| waves::open(statements, first, &second, rows).await)
     }
 
     fn check(&self) -> Result<(), String> {
-        let probe = self.ask(async |client| {
-            schema::check_durable(client).await?;
-            let probe = format!("BEGIN; SELECT pg_advisory_xact_lock({LOCKS}, -1); {PROBE}");
-            Statements::to("write", client).run(&probe).await
-        });
+        let probe = async {
+            let connection = self.pool.take().await?;
+            let statements = Statements::to("write", &connection.client);
+            schema::check_durable(&statements).await?;
+            statements.run(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCKS}, -1); {PROBE}")).await?;
+            connection.release();
+            Ok::<(), PostgresError>(())
+        };
         let probed = self.runtime.block_on(async { timeout(CHECK_TIMEOUT, probe).await });
         probed
             .map_err(|_| format!("the database did not answer within {} s", CHECK_TIMEOUT.as_secs()))?
             .map_err(|error| error.to_string())?;
-        hold(&self.trouble).clone().map_or(Ok(()), Err)
+        hold(&self.following.trouble).clone().map_or(Ok(()), Err)
     }
 
     fn close(&self) {
@@ -232,61 +246,49 @@ impl Drop for PostgresStore {
     }
 }
 
-/// Adds a task, or gives it other settings if there are some.
-async fn put(client: &Client, task: &Task, settings: Option<&TaskSettings>) -> Result<Put, PostgresError> {
-    schema::check_durable(client).await?;
-    let statements = Statements::to("store a task", client);
-    statements.begin().await?;
-    let put = put_in_transaction(client, task, settings).await?;
-    statements.run("COMMIT").await?;
-    Ok(put)
-}
-
-async fn put_in_transaction(
-    client: &Client,
-    task: &Task,
-    settings: Option<&TaskSettings>,
-) -> Result<Put, PostgresError> {
-    let statements = Statements::to("store a task", client);
-    let digest = task.digest().to_string();
-    let json = json_of(&digest, &settings.cloned().unwrap_or_default())?;
+/// Adds a task, or gives it other settings if there are some, in the caller's transaction, which has the list of tasks
+/// for itself.
+async fn put(statements: &Statements<'_>, task: &Task, settings: Option<&TaskSettings>) -> Result<Put, StoreError> {
+    schema::check_durable(statements).await?;
+    let (digest, json) = (task.digest().to_string(), json_of(&settings.cloned().unwrap_or_default()));
     let insert = "INSERT INTO ldp_pca.tasks (digest, document, settings) VALUES ($1, $2, $3::text::jsonb)
         ON CONFLICT (digest) DO NOTHING RETURNING number";
     let row = [(&digest as _, Type::TEXT), (&task.to_json() as _, Type::TEXT), (&json as _, Type::TEXT)];
     let created = statements.rows(insert, &row).await?;
     if let Some(row) = created.first() {
-        if task.refinement().is_some() {
-            waves::check_only(client, task).await?;
+        if let Some(first) = task.refinement().map(|_| task.campaign())
+            && let Some(second) =
+                waves::second_waves_of(statements, first).await?.into_iter().find(|second| *second != task.digest())
+        {
+            return Err(StoreError::SecondWave { first, second });
         }
         statements.run(&schema::create_reports(row.get(0))).await?;
     }
     if !created.is_empty() || settings.is_some() {
-        configure(client, &digest, &json).await?;
+        configure(statements, &digest, &json).await?;
         statements.run(NEW_TASKS).await?;
     }
     Ok(if created.is_empty() { Put::Updated } else { Put::Created })
 }
 
 /// The settings as the table has them.
-fn json_of(digest: &str, settings: &TaskSettings) -> Result<String, PostgresError> {
-    serde_json::to_string(settings)
-        .map_err(|error| PostgresError::Settings { digest: digest.to_owned(), reason: error.to_string() })
+fn json_of(settings: &TaskSettings) -> String {
+    serde_json::to_string(settings).expect("settings are numbers, texts and lists")
 }
 
 /// Sets a task's settings. With a quota its reports are counted, while nobody else writes. What an aggregator has set
 /// of a second wave stays, also where another one has not heard of it yet.
-async fn configure(client: &Client, digest: &str, json: &str) -> Result<(), PostgresError> {
-    let Some(number) = lock_alone(client, digest).await? else { return Ok(()) };
+async fn configure(statements: &Statements<'_>, digest: &str, json: &str) -> Result<(), PostgresError> {
+    let Some((number, _)) = lock_alone(statements, digest).await? else { return Ok(()) };
     let configure = format!(
-        "UPDATE ldp_pca.tasks SET settings = $2::text::jsonb || CASE WHEN settings ? 'closed'
+        "UPDATE ldp_pca.tasks SET settings = $1::text::jsonb || CASE WHEN settings ? 'closed'
             THEN jsonb_strip_nulls(jsonb_build_object(
                 'closed', settings->'closed', 'refined_by', settings->'refined_by',
                 'refine_after', settings->'refine_after', 'refine_rank', settings->'refine_rank'))
             ELSE '{{}}'::jsonb END,
-            records = CASE WHEN $2::text::jsonb ? 'max_records'
+            records = CASE WHEN $1::text::jsonb ? 'max_records'
             THEN coalesce(records, (SELECT count(*) FROM ldp_pca.reports_{number} WHERE xid <> {ERASED_XID})) END
-            WHERE number = $1"
+            WHERE number = {number}"
     );
-    let statements = Statements::to("store a task's settings", client);
-    statements.rows(&configure, &[(&number, Type::INT4), (&json, Type::TEXT)]).await.map(drop)
+    statements.rows(&configure, &[(&json, Type::TEXT)]).await.map(drop)
 }

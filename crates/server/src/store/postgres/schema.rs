@@ -83,11 +83,10 @@ pub(super) fn create_reports(number: i32) -> String {
 }
 
 /// Checks that what the database confirms stays.
-pub(super) async fn check_durable(client: &Client) -> Result<(), PostgresError> {
+pub(super) async fn check_durable(statements: &Statements<'_>) -> Result<(), PostgresError> {
     let query =
         format!("SELECT current_setting('server_version'), current_setting('server_version_num')::integer, {UNSAFE}");
-    let row = Statements::to("show its settings", client).rows(&query, &[]).await?;
-    let [row] = &row[..] else { return Ok(()) };
+    let row = statements.row(&query).await?;
     if row.get::<_, i32>(1) < 130_000 {
         return Err(PostgresError::TooOld(row.get(0)));
     }
@@ -95,38 +94,35 @@ pub(super) async fn check_durable(client: &Client) -> Result<(), PostgresError> 
 }
 
 /// Creates the tables, or checks that they are this release's.
-pub(super) async fn create(client: &Client) -> Result<(), PostgresError> {
-    let statements = Statements::to("make the tables", client);
+pub(super) async fn create(statements: &Statements<'_>) -> Result<(), PostgresError> {
     statements.begin().await?;
-    if !is_there(client).await? {
-        statements.run(TABLES).await?;
-        let insert =
-            "INSERT INTO ldp_pca.meta (version, cluster) SELECT $1, system_identifier::text FROM pg_control_system()";
-        statements.rows(insert, &[(&VERSION, Type::INT4)]).await?;
+    if !is_there(statements).await? {
+        let insert = format!(
+            "{TABLES} INSERT INTO ldp_pca.meta (version, cluster)
+                SELECT {VERSION}, system_identifier::text FROM pg_control_system()"
+        );
+        statements.run(&insert).await?;
     }
     statements.run("COMMIT").await?;
-    let rows = statements.rows("SELECT version FROM ldp_pca.meta", &[]).await?;
-    match rows.first().map_or(0, |row| row.get(0)) {
+    match statements.row("SELECT version FROM ldp_pca.meta").await?.get(0) {
         VERSION => Ok(()),
         found => Err(PostgresError::Version { found, expected: VERSION }),
     }
 }
 
-async fn is_there(client: &Client) -> Result<bool, PostgresError> {
-    let query = "SELECT to_regclass('ldp_pca.meta') IS NOT NULL";
-    let rows = Statements::to("look for the tables", client).rows(query, &[]).await?;
-    Ok(rows.first().is_some_and(|row| row.get(0)))
+async fn is_there(statements: &Statements<'_>) -> Result<bool, PostgresError> {
+    Ok(statements.row("SELECT to_regclass('ldp_pca.meta') IS NOT NULL").await?.get(0))
 }
 
 /// Takes over tables that somebody else restored, maybe into another cluster.
-pub(super) async fn adopt(client: &Client) -> Result<(), PostgresError> {
-    if !is_there(client).await? {
+pub(super) async fn adopt(statements: &Statements<'_>) -> Result<(), PostgresError> {
+    if !is_there(statements).await? {
         return Err(PostgresError::Replaced);
     }
     let query = "SELECT cluster <> system_identifier::text FROM ldp_pca.meta, pg_control_system()";
-    let renumbered = Statements::to("show which database it is", client).rows(query, &[]).await?;
+    let renumbered = statements.rows(query, &[]).await?;
     if renumbered.first().is_some_and(|row| row.get(0)) {
-        renumber(client).await?;
+        renumber(statements).await?;
     }
     Ok(())
 }
@@ -137,14 +133,12 @@ pub(super) async fn identity(client: &Client) -> Result<String, PostgresError> {
     let query = "SELECT system_identifier || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || '/'
         || (SELECT oid FROM pg_database WHERE datname = current_database()) || '/'
         || 'ldp_pca.meta'::regclass::oid FROM pg_control_system()";
-    let rows = Statements::to("show which database it is", client).rows(query, &[]).await?;
-    Ok(rows.first().map_or_else(String::new, |row| row.get(0)))
+    Ok(Statements::to("show which database it is", client).row(query).await?.get(0))
 }
 
 /// Reports that were restored into another cluster carry transaction ids that it did not give: its own may be smaller.
 /// They all get the same new one. This rewrites the rows, not the reports.
-async fn renumber(client: &Client) -> Result<(), PostgresError> {
-    let statements = Statements::to("renumber restored reports", client);
+async fn renumber(statements: &Statements<'_>) -> Result<(), PostgresError> {
     statements.begin().await?;
     let tasks = "SELECT number FROM (SELECT number FROM ldp_pca.tasks UNION SELECT number FROM ldp_pca.deleted)
         all_tasks, ldp_pca.meta, pg_control_system() WHERE cluster <> system_identifier::text";
@@ -160,11 +154,18 @@ async fn renumber(client: &Client) -> Result<(), PostgresError> {
     statements.run("UPDATE ldp_pca.meta SET cluster = system_identifier::text FROM pg_control_system(); COMMIT").await
 }
 
-/// Takes a task's lock exclusively, until the transaction ends. `None` if there is no such task.
-pub(super) async fn lock_alone(client: &Client, digest: &str) -> Result<Option<i32>, PostgresError> {
-    let statements = Statements::to("lock a task", client);
-    let rows = statements.rows("SELECT number FROM ldp_pca.tasks WHERE digest = $1", &[(&digest, Type::TEXT)]).await?;
-    let Some(number) = rows.first().map(|row| row.get::<_, i32>(0)) else { return Ok(None) };
-    statements.run(&format!("SELECT pg_advisory_xact_lock({LOCKS}, {number})")).await?;
-    Ok(Some(number))
+/// Locks a task until the transaction ends, so that nobody writes its reports or a snapshot of them. The transaction
+/// has the list of tasks for itself. Returns the task's number, and its settings as the table has them; `None` if there
+/// is no such task.
+pub(super) async fn lock_alone(
+    statements: &Statements<'_>,
+    digest: &str,
+) -> Result<Option<(i32, String)>, PostgresError> {
+    // That of snapshots first: whoever writes one has its rows, and waits for the row of the task.
+    let lock = format!(
+        "SELECT number, settings::text, pg_advisory_xact_lock({SNAPSHOT_LOCKS}, number),
+            pg_advisory_xact_lock({LOCKS}, number) FROM ldp_pca.tasks WHERE digest = $1"
+    );
+    let rows = statements.rows(&lock, &[(&digest, Type::TEXT)]).await?;
+    Ok(rows.first().map(|row| (row.get(0), row.get(1))))
 }

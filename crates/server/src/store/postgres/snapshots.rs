@@ -26,7 +26,7 @@ const PART_BYTES: usize = 16 << 20;
 
 impl Compared {
     /// Rows in the table of these transactions that are not in a sum before it.
-    async fn rows_since(&self, client: &Client, number: i32, before: &Self) -> Result<i64, PostgresError> {
+    async fn rows_since(&self, statements: &Statements<'_>, number: i32, before: &Self) -> Result<i64, PostgresError> {
         let query = format!(
             "SELECT count(*) FROM ldp_pca.reports_{number}
                 WHERE xid >= $1 AND xid <> ALL($2) AND (xid < $3 OR xid = ANY($4))"
@@ -37,7 +37,7 @@ impl Compared {
             (&self.horizon, Type::INT8),
             (&self.counted, Type::INT8_ARRAY),
         ];
-        let rows = Statements::to("count reports", client).rows(&query, parameters).await?;
+        let rows = statements.rows(&query, parameters).await?;
         Ok(rows.first().map_or(0, |row| row.get(0)))
     }
 }
@@ -55,9 +55,9 @@ pub(super) async fn read(
     let statements = Statements::to("read a snapshot", client);
     statements.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
     let read = async {
-        let Some(snapshot) = find(client, task, number).await? else { return Ok(None) };
+        let Some(snapshot) = find(&statements, task, number).await? else { return Ok(None) };
         let compared = Compared::of(&snapshot);
-        let found = compared.rows_since(client, number, &Compared::of(&empty)).await?;
+        let found = compared.rows_since(&statements, number, &Compared::of(&empty)).await?;
         Ok(Some((snapshot, compared, found)))
     };
     let read = read.await;
@@ -76,14 +76,14 @@ pub(super) async fn read(
     let delete = "DELETE FROM ldp_pca.snapshots WHERE task = $1 AND horizon = $2 AND records = $3";
     let records = snapshot.aggregate.records() as i64;
     let place = [(&number as _, Type::INT4), (&snapshot.horizon as _, Type::INT8), (&records as _, Type::INT8)];
-    Statements::to("drop a snapshot", client).rows(delete, &place).await?;
+    statements.rows(delete, &place).await?;
     Ok(empty)
 }
 
 /// The last snapshot, if it can be read.
-async fn find(client: &Client, task: &Task, number: i32) -> Result<Option<Snapshot>, PostgresError> {
+async fn find(statements: &Statements<'_>, task: &Task, number: i32) -> Result<Option<Snapshot>, PostgresError> {
     let query = "SELECT horizon, counted, bytes, passed_over FROM ldp_pca.snapshots WHERE task = $1 ORDER BY part";
-    let rows = Statements::to("read a snapshot", client).rows(query, &[(&number, Type::INT4)]).await?;
+    let rows = statements.rows(query, &[(&number, Type::INT4)]).await?;
     let bytes: Vec<u8> = rows.iter().flat_map(|row| row.get::<_, &[u8]>(2)).copied().collect();
     let (Some(row), Ok(aggregate)) = (rows.first(), Aggregate::from_bytes(&bytes, task)) else { return Ok(None) };
     let passed_over = row.get::<_, i64>(3).unsigned_abs();
@@ -131,12 +131,12 @@ pub(super) async fn write(
     let (bytes, snapshot) = copy.await.expect("a copy is made without a panic");
     // Others continue from it, so it must be the sum of the table's reports.
     let (before, now) = (hold(&shared.compared).clone(), Compared::of(&snapshot));
-    let (counted, found) = (now.rows - before.rows, now.rows_since(client, number, &before).await?);
+    let (counted, found) = (now.rows - before.rows, now.rows_since(&statements, number, &before).await?);
     if counted != found {
         return Err(PostgresError::OtherReports { digest: shared.task.digest().to_string(), counted, found });
     }
     let records = snapshot.aggregate.records();
-    put(client, number, &snapshot, &bytes).await?;
+    put(&statements, number, &snapshot, &bytes).await?;
     statements.run("COMMIT").await?;
     shared.last_snapshot.store(records, Ordering::Relaxed);
     *hold(&shared.compared) = now;
@@ -144,8 +144,7 @@ pub(super) async fn write(
 }
 
 /// Replaces the snapshot of a task, whose sum has these bytes.
-async fn put(client: &Client, number: i32, snapshot: &Snapshot, bytes: &[u8]) -> Result<(), PostgresError> {
-    let statements = Statements::to("write a snapshot", client);
+async fn put(statements: &Statements<'_>, number: i32, snapshot: &Snapshot, bytes: &[u8]) -> Result<(), PostgresError> {
     let Snapshot { aggregate, horizon, counted, passed_over } = snapshot;
     let records = aggregate.records();
     statements.rows("DELETE FROM ldp_pca.snapshots WHERE task = $1", &[(&number, Type::INT4)]).await?;
@@ -170,13 +169,12 @@ async fn put(client: &Client, number: i32, snapshot: &Snapshot, bytes: &[u8]) ->
 /// Takes rows out of the last snapshot that are in it, and that the table has no more: each has its transaction, and is
 /// a report of the task or is not. The caller's transaction keeps others from writing one.
 pub(super) async fn take_rows_out(
-    client: &Client,
+    statements: &Statements<'_>,
     task: &Task,
     number: i32,
     rows: Vec<(i64, Option<Report>)>,
 ) -> Result<(), PostgresError> {
-    let statements = Statements::to("read the ids of reports", client);
-    if let Some(mut snapshot) = find(client, task, number).await? {
+    if let Some(mut snapshot) = find(statements, task, number).await? {
         let is_in = |xid: &i64| *xid < snapshot.horizon || snapshot.counted.contains(xid);
         let (reports, others): (Vec<_>, Vec<_>) =
             rows.into_iter().filter(|(xid, _)| is_in(xid)).map(|(_, report)| report).partition(Option::is_some);
@@ -190,7 +188,7 @@ pub(super) async fn take_rows_out(
         if snapshot.aggregate.subtract(task, &reports, left).is_ok() {
             snapshot.passed_over = snapshot.passed_over.saturating_sub(others.len() as u64);
             let bytes = snapshot.aggregate.to_bytes();
-            return put(client, number, &snapshot, &bytes).await;
+            return put(statements, number, &snapshot, &bytes).await;
         }
     }
     // It was not the sum of the table's reports, or cannot be read: it is made again.

@@ -1,4 +1,4 @@
-//! The statements sent to the database, so that an error names the one that failed.
+//! The statements sent to the database, so that an error names what they were for.
 
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row};
@@ -7,6 +7,9 @@ use super::error::PostgresError;
 
 /// The first number of this store's advisory locks ("LDPA"); the second is a task's number, or 0 for the list of tasks.
 pub(super) const LOCKS: i32 = 0x4c44_5041;
+
+/// The list of tasks is another one.
+pub(super) const NEW_TASKS: &str = "UPDATE ldp_pca.meta SET tasks_version = tasks_version + 1";
 
 /// Statements that do one thing together.
 pub(super) struct Statements<'a> {
@@ -37,5 +40,10 @@ impl<'a> Statements<'a> {
         parameters: &[(&(dyn ToSql + Sync), Type)],
     ) -> Result<Vec<Row>, PostgresError> {
         self.client.query_typed(statement, parameters).await.map_err(PostgresError::query(self.action))
+    }
+
+    /// The only row that a query gives.
+    pub(super) async fn row(&self, query: &str) -> Result<Row, PostgresError> {
+        self.client.query_typed_one(query, &[]).await.map_err(PostgresError::query(self.action))
     }
 }

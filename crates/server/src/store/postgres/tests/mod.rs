@@ -86,7 +86,11 @@ impl Aggregator {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         options.metrics = StoreMetrics::default();
         let metrics = options.metrics.clone();
-        let store = runtime.block_on(PostgresStore::open(address, tasks, options))?;
+        let opened = runtime.block_on(PostgresStore::open(address, tasks, options));
+        let store = opened.map_err(|error| match error {
+            StoreError::Postgres(error) => error,
+            error => panic!("{error}"),
+        })?;
         Ok(Self { store, runtime, metrics })
     }
 
