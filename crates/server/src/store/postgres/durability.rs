@@ -28,18 +28,8 @@ pub(super) async fn commit(client: &Client) -> Result<(), CommitError> {
     check(found).map_err(|error| CommitError::Unknown(error.to_string()))
 }
 
-/// The error of a statement before the commit: nothing was written.
-#[allow(clippy::needless_pass_by_value, reason = "for map_err")]
-pub(super) fn unwritten(error: tokio_postgres::Error) -> CommitError {
-    // Undefined table: the task was deleted.
-    if error.code() == Some(&tokio_postgres::error::SqlState::UNDEFINED_TABLE) {
-        return CommitError::Closed;
-    }
-    CommitError::Write(describe(&error))
-}
-
 /// A COMMIT that the database refused did nothing. One whose session ended instead may have been done.
 fn uncommitted(error: tokio_postgres::Error) -> CommitError {
     let refused = error.as_db_error().is_some_and(|error| error.parsed_severity() == Some(Severity::Error));
-    if refused { unwritten(error) } else { CommitError::Unknown(describe(&error)) }
+    if refused { error.into() } else { CommitError::Unknown(describe(&error)) }
 }

@@ -3,7 +3,9 @@
 use std::error::Error;
 use std::iter::successors;
 
-use crate::store::TaskSettings;
+use tokio_postgres::error::SqlState;
+
+use crate::store::{CommitError, TaskSettings};
 use ldp_pca::task::{TaskDigest, TaskError};
 
 /// Reasons why a database cannot be used as a store. No message contains a password.
@@ -110,6 +112,27 @@ impl PostgresError {
     pub(super) fn settings(digest: &str, json: &str) -> Result<TaskSettings, Self> {
         let unknown = |error: serde_json::Error| Self::Settings { digest: digest.into(), reason: error.to_string() };
         serde_json::from_str(json).map_err(unknown)
+    }
+}
+
+impl From<PostgresError> for CommitError {
+    fn from(error: PostgresError) -> Self {
+        match error {
+            // Clients need not know its address; the follower logs it.
+            PostgresError::Connect { .. } => Self::Write("the database cannot be reached".into()),
+            error => Self::Write(error.to_string()),
+        }
+    }
+}
+
+/// Of a statement that is not a COMMIT: nothing was written.
+impl From<tokio_postgres::Error> for CommitError {
+    fn from(error: tokio_postgres::Error) -> Self {
+        // Undefined table: the task was deleted.
+        if error.code() == Some(&SqlState::UNDEFINED_TABLE) {
+            return Self::Closed;
+        }
+        Self::Write(describe(&error))
     }
 }
 

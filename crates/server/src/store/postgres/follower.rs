@@ -6,6 +6,7 @@ use std::sync::{Arc, RwLock};
 
 use futures_util::TryStreamExt;
 use tokio::task::spawn_blocking;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row};
 
@@ -106,7 +107,7 @@ impl Follower {
             return Err(PostgresError::Replaced);
         }
         let identity = self.identity.clone().unwrap_or_default();
-        self.pool.follow(Database { identity, synchronous_commit }, durable.clone());
+        self.pool.follow(Database { identity, synchronous_commit });
         if reconnected || self.tasks_version != Some(version) {
             self.read_tasks(client, reconnected.then_some(&counted), ended).await?;
         }
@@ -249,7 +250,7 @@ async fn read_reports(client: &Client, shared: &Arc<Shared>, ended: i64) -> Resu
     let mut rows = match client.query_typed_raw(&query, parameters).await {
         Ok(rows) => pin!(rows),
         // Deleted since; the next round finds the list of tasks changed.
-        Err(error) if error.code() == Some(&tokio_postgres::error::SqlState::UNDEFINED_TABLE) => return Ok(()),
+        Err(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => return Ok(()),
         Err(error) => return Err(failed()(error)),
     };
     let most = (READ_BYTES / report_bytes(&shared.task)).max(1);

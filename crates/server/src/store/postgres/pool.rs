@@ -3,11 +3,10 @@
 
 use std::fmt::Write;
 use std::str::FromStr;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{Client, Config, NoTls};
 
@@ -89,14 +88,15 @@ impl Address {
 /// Connections for short statements.
 pub(super) struct Pool {
     address: Address,
-    idle: Mutex<Vec<Client>>,
-    room: Arc<Semaphore>,
-    /// The follower's database. A connection that leads to another one is useless.
-    database: Mutex<Option<Database>>,
-    /// Whether that one keeps what it confirms, as the follower found.
-    durable: Mutex<Result<(), PostgresError>>,
-    /// Connections that were made before this one began are not used again.
-    generation: AtomicU64,
+    idle: Mutex<Idle>,
+    room: Semaphore,
+}
+
+/// The connections that are not in use. All are to the follower's database: one that leads to another is useless.
+#[derive(Default)]
+struct Idle {
+    database: Option<Database>,
+    clients: Vec<Client>,
 }
 
 /// The state that connections must agree on.
@@ -111,64 +111,55 @@ pub(super) struct Database {
 impl Pool {
     /// At most `size` connections at the same time.
     pub(super) fn new(address: Address, size: usize) -> Self {
-        Self {
-            address,
-            idle: Mutex::default(),
-            room: Arc::new(Semaphore::new(size.clamp(1, 1000))),
-            database: Mutex::default(),
-            durable: Mutex::new(Ok(())),
-            generation: AtomicU64::new(0),
-        }
+        Self { address, idle: Mutex::default(), room: Semaphore::new(size.clamp(1, 1000)) }
     }
 
-    /// The follower's findings. After a change connections are made again.
-    pub(super) fn follow(&self, found: Database, durable: Result<(), PostgresError>) {
-        *hold(&self.durable) = durable;
-        let mut database = hold(&self.database);
-        if database.as_ref() != Some(&found) {
-            *database = Some(found);
-            self.generation.fetch_add(1, Ordering::Relaxed);
-            hold(&self.idle).clear();
+    /// The follower's finding. After a change connections are made again.
+    pub(super) fn follow(&self, found: Database) {
+        let mut idle = hold(&self.idle);
+        if idle.database.as_ref() != Some(&found) {
+            *idle = Idle { database: Some(found), clients: Vec::new() };
         }
-    }
-
-    pub(super) fn durable(&self) -> Result<(), PostgresError> {
-        hold(&self.durable).clone()
     }
 
     /// A connection; waits for one while all are in use.
     pub(super) async fn take(&self) -> Result<Connection<'_>, PostgresError> {
-        let room = Arc::clone(&self.room).acquire_owned().await.expect("nobody closes it");
-        let generation = self.generation.load(Ordering::Relaxed);
-        let idle = || hold(&self.idle).pop();
-        while let Some(client) = idle() {
-            if !client.is_closed() {
-                return Ok(Connection { client, generation, pool: self, _room: room });
-            }
+        let room = self.room.acquire().await.expect("nobody closes it");
+        let (client, database) = self.pop();
+        if let Some(client) = client {
+            return Ok(Connection { client, database, pool: self, _room: room });
         }
         let client = self.address.connect().await?;
         let identity = schema::identity(&client).await?;
-        if hold(&self.database).as_ref().is_some_and(|database| database.identity != identity) {
+        if hold(&self.idle).database.as_ref().is_some_and(|database| database.identity != identity) {
             return Err(PostgresError::OtherDatabase);
         }
-        Ok(Connection { client, generation, pool: self, _room: room })
+        Ok(Connection { client, database, pool: self, _room: room })
+    }
+
+    /// A connection that is not in use, if there is one, and the database that it should lead to.
+    fn pop(&self) -> (Option<Client>, Option<Database>) {
+        let mut idle = hold(&self.idle);
+        idle.clients.retain(|client| !client.is_closed());
+        (idle.clients.pop(), idle.database.clone())
     }
 }
 
 /// A connection in use. Dropped, it is closed, and its open transaction is rolled back.
 pub(super) struct Connection<'a> {
     pub(super) client: Client,
-    generation: u64,
+    /// The follower's database before it was made.
+    database: Option<Database>,
     pool: &'a Pool,
-    _room: OwnedSemaphorePermit,
+    _room: SemaphorePermit<'a>,
 }
 
 impl Connection<'_> {
     /// Returns it for the next use: no transaction is open.
     pub(super) fn release(self) {
         let mut idle = hold(&self.pool.idle);
-        if self.generation == self.pool.generation.load(Ordering::Relaxed) {
-            idle.push(self.client);
+        if idle.database == self.database {
+            idle.clients.push(self.client);
         }
     }
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use tokio_postgres::{Client, types::Type};
 
-use super::durability::{self, unwritten};
+use super::durability::{self, UNSAFE};
 use super::error::PostgresError;
 use super::pool::Pool;
 use super::schema::ERASED_XID;
@@ -33,13 +33,12 @@ pub(super) struct Commit {
 /// counts them.
 pub(super) async fn commit(shared: &Shared, pool: &Pool, batches: &[Batch]) -> Result<Commit, CommitError> {
     let mut alone = shared.settings().max_records.is_some();
-    pool.durable().map_err(refused)?;
-    let connection = pool.take().await.map_err(refused)?;
+    let connection = pool.take().await?;
     loop {
         let transaction = begin(&connection.client, shared, alone).await?;
         if transaction.settings.max_records.is_some() && !alone {
             // The quota is new. A lock that is held is not made stricter: two could wait for each other.
-            connection.client.batch_execute("ROLLBACK").await.map_err(unwritten)?;
+            connection.client.batch_execute("ROLLBACK").await?;
             alone = true;
             continue;
         }
@@ -62,15 +61,17 @@ async fn begin(client: &Client, shared: &Shared, alone: bool) -> Result<Transact
     let (lock, number) = (if alone { "" } else { "_shared" }, shared.number);
     let begin =
         format!("BEGIN; SET LOCAL statement_timeout = '60s'; SELECT pg_advisory_xact_lock{lock}({LOCKS}, {number})");
-    client.batch_execute(&begin).await.map_err(unwritten)?;
+    client.batch_execute(&begin).await?;
     // After a copy replaced the tables, a number may be another task's.
-    let query = "SELECT pg_current_xact_id()::text::bigint, settings::text, records FROM ldp_pca.tasks
-        WHERE number = $1 AND digest = $2";
+    let query = format!(
+        "SELECT pg_current_xact_id()::text::bigint, settings::text, records, {UNSAFE} FROM ldp_pca.tasks
+            WHERE number = {number} AND digest = $1"
+    );
     let digest = shared.task.digest().to_string();
-    let rows = client.query_typed(query, &[(&number, Type::INT4), (&digest, Type::TEXT)]).await.map_err(unwritten)?;
-    // Deleted, maybe by another aggregator.
-    let row = rows.first().ok_or(CommitError::Closed)?;
-    let settings = PostgresError::settings(&digest, row.get(1)).map_err(refused)?;
+    // None if it was deleted, maybe by another aggregator.
+    let row = client.query_typed_opt(&query, &[(&digest, Type::TEXT)]).await?.ok_or(CommitError::Closed)?;
+    durability::check(row.get(3))?;
+    let settings = PostgresError::settings(&digest, row.get(1))?;
     Ok(Transaction { id: row.get(0), settings, records: row.get(2) })
 }
 
@@ -100,7 +101,7 @@ async fn store(
     let arrays = [(&ids as _, Type::BYTEA_ARRAY), (&reports as _, Type::BYTEA_ARRAY)];
     let mut new = HashMap::new();
     if !rows.is_empty() {
-        for row in client.query_typed(&insert, &arrays).await.map_err(unwritten)? {
+        for row in client.query_typed(&insert, &arrays).await? {
             let id: &[u8] = row.get(0);
             if let Some((batch, _)) = rows.get(id) {
                 new.insert(report_id(id), *batch);
@@ -110,7 +111,7 @@ async fn store(
     if transaction.settings.max_records.is_some() && !new.is_empty() {
         let update = "UPDATE ldp_pca.tasks SET records = records + $2 WHERE number = $1";
         let row = [(&shared.number as _, Type::INT4), (&(new.len() as i64) as _, Type::INT8)];
-        client.query_typed(update, &row).await.map_err(unwritten)?;
+        client.query_typed(update, &row).await?;
     }
     let marks = marks(client, shared, batches, &rows, &new).await?;
     let awaited = (!new.is_empty()).then(|| shared.state.ledger().begin(transaction.id));
@@ -171,7 +172,7 @@ async fn marks(
                 AND xid <> {ERASED_XID}",
             shared.number
         );
-        let found = client.query_typed(&query, &[(&known, Type::BYTEA_ARRAY)]).await.map_err(unwritten)?;
+        let found = client.query_typed(&query, &[(&known, Type::BYTEA_ARRAY)]).await?;
         marks.extend(found.iter().map(|row| (report_id(row.get(0)), mark(row.get(1)))));
     }
     Ok(marks)
@@ -208,7 +209,7 @@ async fn admit<'a>(
     let all = distinct(batches, report_bytes, |_| true);
     let ids: Vec<&[u8]> = all.keys().map(|id| &id[..]).collect();
     let query = format!("SELECT id FROM ldp_pca.reports_{} WHERE id = ANY($1)", shared.number);
-    let known = client.query_typed(&query, &[(&ids, Type::BYTEA_ARRAY)]).await.map_err(unwritten)?;
+    let known = client.query_typed(&query, &[(&ids, Type::BYTEA_ARRAY)]).await?;
     let mut seen: HashSet<ReportId> = known.iter().map(|row| report_id(row.get(0))).collect();
     let mut refusals = Refusals::new();
     for (index, batch) in batches.iter().enumerate() {
@@ -228,13 +229,4 @@ async fn admit<'a>(
 
 fn report_id(bytes: &[u8]) -> ReportId {
     ReportId::new(bytes.try_into().expect("the table takes ids of 16 bytes alone"))
-}
-
-#[allow(clippy::needless_pass_by_value, reason = "for map_err")]
-fn refused(error: PostgresError) -> CommitError {
-    match error {
-        // Clients need not know its address; the follower logs it.
-        PostgresError::Connect { .. } => CommitError::Write("the database cannot be reached".into()),
-        error => CommitError::Write(error.to_string()),
-    }
 }
