@@ -1,6 +1,6 @@
 //! Keeps tasks and sums up to date with the database, whichever aggregator wrote to it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
 use std::sync::{Arc, RwLock};
 
@@ -13,6 +13,7 @@ use tokio_postgres::{Client, Row};
 use super::durability::{self, UNSAFE};
 use super::error::PostgresError;
 use super::pool::{Address, Database, Pool};
+use super::schema::IDENTITY;
 use super::shared::{FoundTask, Shared};
 use super::statements::Statements;
 use super::task::PostgresTask;
@@ -40,22 +41,11 @@ pub(super) struct Follower {
     identity: Option<String>,
     /// The version of the list of tasks that was read last.
     tasks_version: Option<i64>,
-    /// The tables that this connection has seen.
-    tables: Option<u32>,
 }
 
 impl Follower {
     pub(super) fn new(address: Address, pool: Arc<Pool>, options: PostgresOptions) -> Self {
-        Self {
-            address,
-            client: None,
-            pool,
-            tasks: Arc::default(),
-            options,
-            identity: None,
-            tasks_version: None,
-            tables: None,
-        }
+        Self { address, client: None, pool, tasks: Arc::default(), options, identity: None, tasks_version: None }
     }
 
     /// Brings everything up to date with the database. After an error the next round makes a new connection.
@@ -66,56 +56,45 @@ impl Follower {
     pub(super) async fn round(&mut self) -> Result<(), PostgresError> {
         let (client, reconnected) = match self.client.take().filter(|client| !client.is_closed()) {
             Some(client) => (client, false),
-            None => (self.connect().await?, true),
+            None => (self.address.connect().await?, true),
         };
         let durable = self.follow(&client, reconnected).await?;
         self.client = Some(client);
         durable
     }
 
-    async fn connect(&mut self) -> Result<Client, PostgresError> {
-        let client = self.address.connect().await?;
-        schema::adopt(&Statements::to("take over its tables", &client)).await?;
-        let identity = schema::identity(&client).await?;
-        if let Some(before) = self.identity.as_ref().filter(|before| **before != identity) {
-            tracing::warn!(%before, now = %identity, "the database is not the one of before: it was promoted, \
-                restored or recreated");
-        }
-        (self.identity, self.tables) = (Some(identity), None);
-        Ok(client)
-    }
-
     /// Whether the database keeps what it confirms, once everything was read.
     async fn follow(&mut self, client: &Client, reconnected: bool) -> Result<Result<(), PostgresError>, PostgresError> {
-        let counted: BTreeMap<TaskDigest, u64> = if reconnected {
-            tasks_of(&self.tasks).iter().map(|task| (task.task().digest(), task.counts().records)).collect()
-        } else {
-            BTreeMap::new()
-        };
-        // The version of the list of tasks; the identity of the tables, which changes once a backup replaces them; and
-        // the transaction below which all have ended. The configuration, and whether it keeps what it confirms.
+        if reconnected {
+            schema::adopt(&Statements::to("take over its tables", client)).await?;
+        }
+        // The version of the list of tasks, the identity, and the transaction below which all have ended. The
+        // configuration, and whether it keeps what it confirms.
         let query = format!(
-            "SELECT tasks_version, tableoid, pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
+            "SELECT tasks_version, {IDENTITY}, pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
                 (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'), {UNSAFE} FROM ldp_pca.meta"
         );
         let rows = Statements::to("show what is new", client).rows(&query, &[]).await?;
         let row = rows.first().ok_or(PostgresError::Replaced)?;
-        let (version, tables, ended) = (row.get(0), row.get(1), row.get(2));
-        let synchronous_commit = row.get::<_, Option<String>>(3).unwrap_or_default();
+        let (version, identity, ended): (i64, String, i64) = (row.get(0), row.get(1), row.get(2));
         let durable = durability::check(row.get(4));
-        if *self.tables.get_or_insert(tables) != tables {
-            return Err(PostgresError::Replaced);
+        if let Some(before) = self.identity.as_ref().filter(|before| **before != identity) {
+            if !reconnected {
+                return Err(PostgresError::Replaced);
+            }
+            tracing::warn!(%before, now = %identity, "the database is not the one of before: it was promoted, \
+                restored or recreated");
         }
-        let identity = self.identity.clone().unwrap_or_default();
+        self.identity = Some(identity.clone());
+        let synchronous_commit = row.get::<_, Option<String>>(3).unwrap_or_default();
         self.pool.follow(Database { identity, synchronous_commit });
         if reconnected || self.tasks_version != Some(version) {
-            self.read_tasks(client, reconnected.then_some(&counted), ended).await?;
+            self.read_tasks(client, reconnected, ended).await?;
         }
         for task in tasks_of(&self.tasks) {
-            let shared = &task.shared;
-            read_reports(client, shared, ended).await?;
+            read_reports(client, &task.shared, ended).await?;
             if durable.is_ok() {
-                snapshots::write(client, shared, &self.options).await?;
+                snapshots::write(client, &task.shared, &self.options).await?;
             }
         }
         self.tasks_version = Some(version);
@@ -123,51 +102,34 @@ impl Follower {
     }
 
     /// Starts new tasks, ends those that are gone, and updates the settings of the others. Over a new connection all
-    /// are new, and `counted` has their previous counts.
-    async fn read_tasks(
-        &self,
-        client: &Client,
-        counted: Option<&BTreeMap<TaskDigest, u64>>,
-        ended: i64,
-    ) -> Result<(), PostgresError> {
+    /// are new.
+    async fn read_tasks(&self, client: &Client, reconnected: bool, ended: i64) -> Result<(), PostgresError> {
         let query = "SELECT number, digest, document, settings::text, erased FROM ldp_pca.tasks";
-        let mut there = BTreeMap::new();
-        for row in Statements::to("list the tasks", client).rows(query, &[]).await? {
-            let found = read_task(&row)?;
-            there.insert(found.task.digest(), found);
+        let rows = Statements::to("list the tasks", client).rows(query, &[]).await?;
+        let there = rows.iter().map(read_task).collect::<Result<Vec<FoundTask>, PostgresError>>()?;
+        let digests: BTreeSet<TaskDigest> = there.iter().map(|found| found.task.digest()).collect();
+        for task in tasks_of(&self.tasks).iter().filter(|task| !digests.contains(&task.task().digest())) {
+            let (digest, records) = (task.task().digest(), task.counts().records);
+            tracing::warn!(task = %digest, records, "the task is no longer in the database: somebody deleted it");
+            self.replace(digest, None);
         }
-        let mut before = BTreeMap::new();
-        for task in tasks_of(&self.tasks) {
-            let digest = task.shared.task.digest();
-            match there.get(&digest) {
-                // Another number: it was deleted, and added again without its reports.
-                Some(found) if found.number == task.shared.number => {
-                    // Where reports were erased, the sum starts again from the snapshot without them.
-                    if counted.is_some() || found.erased != task.shared.erased {
-                        before.insert(digest, Arc::clone(&task.shared));
-                    } else {
-                        task.shared.configure(found.settings.clone());
-                        there.remove(&digest);
-                    }
-                }
-                Some(_) => {}
-                None => {
-                    let records = task.counts().records;
-                    tracing::warn!(task = %digest, records, "the task is no longer in the database: somebody deleted \
-                     it");
-                    self.replace(digest, None);
-                }
+        for found in there {
+            let digest = found.task.digest();
+            let before = read_lock(&self.tasks).get(&digest).map(|task| Arc::clone(&task.shared));
+            // Another number: it was deleted, and added again without its reports.
+            let before = before.filter(|before| before.number == found.number);
+            // Where reports were erased, the sum starts again from the snapshot without them.
+            if let Some(same) = before.as_ref().filter(|before| !reconnected && before.erased == found.erased) {
+                same.configure(found.settings);
+                continue;
             }
-        }
-        for (digest, found) in there {
-            let before = before.get(&digest);
-            let duplicates = before.map_or(0, |before| before.state.counts.borrow().duplicates);
+            let duplicates = before.as_ref().map_or(0, |before| before.state.counts.borrow().duplicates);
             let snapshot = snapshots::read(client, &found.task, found.number, &self.options.metrics).await?;
             let shared = Arc::new(Shared::new(found, snapshot, duplicates));
             // Nobody sees it before it is whole.
             read_reports(client, &shared, ended).await?;
-            if let (Some(before), Some(counted)) = (before, counted.and_then(|counted| counted.get(&digest))) {
-                self.compare(client, before, *counted, &shared, ended).await?;
+            if let Some(before) = before.filter(|_| reconnected) {
+                self.compare(client, &before, &shared, ended).await?;
             }
             let task = PostgresTask::start(shared, &self.pool, &self.options.metrics);
             self.replace(digest, Some(Arc::new(task)));
@@ -176,15 +138,9 @@ impl Follower {
     }
 
     /// Warns about reports of a task that the database has lost since it was last read.
-    async fn compare(
-        &self,
-        client: &Client,
-        before: &Shared,
-        counted: u64,
-        now: &Shared,
-        ended: i64,
-    ) -> Result<(), PostgresError> {
-        let confirmed = *hold(&before.confirmed);
+    async fn compare(&self, client: &Client, before: &Shared, now: &Shared, ended: i64) -> Result<(), PostgresError> {
+        // Read before the table, which has everything that is counted.
+        let (counted, confirmed) = (before.state.counts.borrow().records, *hold(&before.confirmed));
         let query = format!(
             "SELECT (SELECT count(*) FROM ldp_pca.reports_{0} WHERE xid >= $1),
                 $2 IS NULL OR EXISTS (SELECT FROM ldp_pca.reports_{0} WHERE id = $2)",

@@ -11,7 +11,8 @@ use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{Client, Config, NoTls};
 
 use super::error::{PostgresError, describe};
-use super::schema;
+use super::schema::IDENTITY;
+use super::statements::Statements;
 use crate::locks::hold;
 
 /// The longest that a connection may take to be made.
@@ -102,7 +103,7 @@ struct Idle {
 /// The state that connections must agree on.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Database {
-    /// Its identity, from [`schema::identity`].
+    /// Its [`IDENTITY`].
     pub(super) identity: String,
     /// The configured `synchronous_commit`: a session keeps the value of its start.
     pub(super) synchronous_commit: String,
@@ -130,7 +131,8 @@ impl Pool {
             return Ok(Connection { client, database, pool: self, _room: room });
         }
         let client = self.address.connect().await?;
-        let identity = schema::identity(&client).await?;
+        let statements = Statements::to("show which database it is", &client);
+        let identity: String = statements.row(&format!("SELECT {IDENTITY}")).await?.get(0);
         if hold(&self.idle).database.as_ref().is_some_and(|database| database.identity != identity) {
             return Err(PostgresError::OtherDatabase);
         }

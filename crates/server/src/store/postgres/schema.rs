@@ -13,7 +13,7 @@
 //!
 //! A task has a table of its own, so that erasing it removes its bytes at once and no row repeats its digest.
 
-use tokio_postgres::{Client, types::Type};
+use tokio_postgres::types::Type;
 
 use super::durability::{self, UNSAFE};
 use super::error::PostgresError;
@@ -127,14 +127,12 @@ pub(super) async fn adopt(statements: &Statements<'_>) -> Result<(), PostgresErr
     Ok(())
 }
 
-/// The identity of the database: cluster, timeline, database and tables. It changes after a promotion, or when a dump
-/// replaces it; it stays the same when an earlier copy of its files does.
-pub(super) async fn identity(client: &Client) -> Result<String, PostgresError> {
-    let query = "SELECT system_identifier || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || '/'
+/// The identity of the database, in SQL: cluster, timeline, database and tables. It changes after a promotion, or when
+/// a dump replaces it; it stays the same when an earlier copy of its files does.
+pub(super) const IDENTITY: &str =
+    "(SELECT system_identifier || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || '/'
         || (SELECT oid FROM pg_database WHERE datname = current_database()) || '/'
-        || 'ldp_pca.meta'::regclass::oid FROM pg_control_system()";
-    Ok(Statements::to("show which database it is", client).row(query).await?.get(0))
-}
+        || 'ldp_pca.meta'::regclass::oid FROM pg_control_system())";
 
 /// Reports that were restored into another cluster carry transaction ids that it did not give: its own may be smaller.
 /// They all get the same new one. This rewrites the rows, not the reports.
