@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, RwLock};
 
+use super::snapshots::Compared;
 use super::state::{Snapshot, State};
 use crate::locks::{read_lock, write_lock};
 use crate::store::TaskSettings;
@@ -49,24 +50,5 @@ impl Shared {
 
     pub(super) fn configure(&self, settings: TaskSettings) {
         *write_lock(&self.settings) = Arc::new(settings);
-    }
-}
-
-/// The transactions in a sum, and their number of rows.
-#[derive(Clone)]
-pub(super) struct Compared {
-    pub(super) horizon: i64,
-    pub(super) counted: Vec<i64>,
-    pub(super) rows: i64,
-}
-
-impl Compared {
-    pub(super) fn of(snapshot: &Snapshot) -> Self {
-        let rows = snapshot.aggregate.records().saturating_add(snapshot.passed_over);
-        Self {
-            horizon: snapshot.horizon,
-            counted: snapshot.counted.clone(),
-            rows: i64::try_from(rows).unwrap_or(i64::MAX),
-        }
     }
 }

@@ -6,12 +6,12 @@ use std::sync::atomic::Ordering;
 
 use tokio::task::spawn_blocking;
 use tokio_postgres::Client;
-use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::types::Type;
 
 use super::PostgresOptions;
 use super::error::PostgresError;
 use super::schema::{ERASED_XID, SNAPSHOT_LOCKS};
-use super::shared::{Compared, Shared};
+use super::shared::Shared;
 use super::state::Snapshot;
 use super::statements::Statements;
 use crate::locks::hold;
@@ -24,21 +24,30 @@ use ldp_pca::task::Task;
 /// The most bytes of a sum in one row.
 const PART_BYTES: usize = 16 << 20;
 
+/// The transactions in a sum, and their number of rows.
+#[derive(Clone, Default)]
+pub(super) struct Compared {
+    horizon: i64,
+    counted: Vec<i64>,
+    rows: i64,
+}
+
 impl Compared {
+    pub(super) fn of(snapshot: &Snapshot) -> Self {
+        let rows = snapshot.aggregate.records().saturating_add(snapshot.passed_over);
+        let (horizon, counted) = (snapshot.horizon, snapshot.counted.clone());
+        Self { horizon, counted, rows: i64::try_from(rows).unwrap_or(i64::MAX) }
+    }
+
     /// Rows in the table of these transactions that are not in a sum before it.
     async fn rows_since(&self, statements: &Statements<'_>, number: i32, before: &Self) -> Result<i64, PostgresError> {
         let query = format!(
             "SELECT count(*) FROM ldp_pca.reports_{number}
-                WHERE xid >= $1 AND xid <> ALL($2) AND (xid < $3 OR xid = ANY($4))"
+                WHERE xid >= {} AND xid <> ALL($1) AND (xid < {} OR xid = ANY($2))",
+            before.horizon, self.horizon
         );
-        let parameters: &[(&(dyn ToSql + Sync), Type)] = &[
-            (&before.horizon, Type::INT8),
-            (&before.counted, Type::INT8_ARRAY),
-            (&self.horizon, Type::INT8),
-            (&self.counted, Type::INT8_ARRAY),
-        ];
-        let rows = statements.rows(&query, parameters).await?;
-        Ok(rows.first().map_or(0, |row| row.get(0)))
+        let parameters = [(&before.counted as _, Type::INT8_ARRAY), (&self.counted as _, Type::INT8_ARRAY)];
+        Ok(statements.rows(&query, &parameters).await?.first().map_or(0, |row| row.get(0)))
     }
 }
 
@@ -50,19 +59,14 @@ pub(super) async fn read(
     number: i32,
     metrics: &StoreMetrics,
 ) -> Result<Snapshot, PostgresError> {
-    let empty = Snapshot { aggregate: Aggregate::empty(task), horizon: 0, counted: Vec::new(), passed_over: 0 };
+    let empty = || Snapshot { aggregate: Aggregate::empty(task), horizon: 0, counted: Vec::new(), passed_over: 0 };
     // Both of one moment: reports may be erased between two.
     let statements = Statements::to("read a snapshot", client);
     statements.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
-    let read = async {
-        let Some(snapshot) = find(&statements, task, number).await? else { return Ok(None) };
-        let compared = Compared::of(&snapshot);
-        let found = compared.rows_since(&statements, number, &Compared::of(&empty)).await?;
-        Ok(Some((snapshot, compared, found)))
-    };
-    let read = read.await;
+    let snapshot = find(&statements, task, number).await?.unwrap_or_else(empty);
+    let compared = Compared::of(&snapshot);
+    let found = compared.rows_since(&statements, number, &Compared::default()).await?;
     statements.run("ROLLBACK").await?;
-    let Some((snapshot, compared, found)) = read? else { return Ok(empty) };
     if found == compared.rows {
         return Ok(snapshot);
     }
@@ -73,11 +77,10 @@ pub(super) async fn read(
     );
     metrics.dropped_snapshots.inc();
     // Not another one that was written meanwhile.
-    let delete = "DELETE FROM ldp_pca.snapshots WHERE task = $1 AND horizon = $2 AND records = $3";
-    let records = snapshot.aggregate.records() as i64;
-    let place = [(&number as _, Type::INT4), (&snapshot.horizon as _, Type::INT8), (&records as _, Type::INT8)];
-    statements.rows(delete, &place).await?;
-    Ok(empty)
+    let (horizon, records) = (snapshot.horizon, snapshot.aggregate.records());
+    let place = format!("task = {number} AND horizon = {horizon} AND records = {records}");
+    statements.run(&format!("DELETE FROM ldp_pca.snapshots WHERE {place}")).await?;
+    Ok(empty())
 }
 
 /// The last snapshot, if it can be read.
@@ -107,19 +110,18 @@ pub(super) async fn write(
     }
     let (statements, number) = (Statements::to("write a snapshot", client), shared.number);
     statements.run("BEGIN").await?;
-    let query = "SELECT pg_try_advisory_xact_lock($1, $2),
-        coalesce((SELECT records FROM ldp_pca.snapshots WHERE task = $2 AND part = 0), 0)";
-    let rows = statements.rows(query, &[(&SNAPSHOT_LOCKS, Type::INT4), (&number, Type::INT4)]).await?;
-    let (locked, last) = rows.first().map_or((false, 0), |row| (row.get(0), row.get::<_, i64>(1).unsigned_abs()));
-    if !locked || !enough(last) {
-        statements.run("ROLLBACK").await?;
-        shared.last_snapshot.store(last, Ordering::Relaxed);
-        return Ok(());
-    }
+    let locked: bool =
+        statements.row(&format!("SELECT pg_try_advisory_xact_lock({SNAPSHOT_LOCKS}, {number})")).await?.get(0);
+    // Under the lock, since it keeps reports from being erased.
+    let query = format!(
+        "SELECT erased, coalesce((SELECT records FROM ldp_pca.snapshots WHERE task = number AND part = 0), 0)
+            FROM ldp_pca.tasks WHERE number = {number}"
+    );
+    let rows = statements.rows(&query, &[]).await?;
+    let (erased, last): (i64, u64) = rows.first().map_or((0, 0), |row| (row.get(0), row.get::<_, i64>(1).unsigned_abs()));
     // Reports were erased since the sum was begun: it is about to be read again.
-    let query = "SELECT erased FROM ldp_pca.tasks WHERE number = $1";
-    let erased = statements.rows(query, &[(&number, Type::INT4)]).await?.first().map(|row| row.get(0));
-    if erased.is_some_and(|erased: i64| erased != shared.erased) {
+    if !locked || !enough(last) || erased != shared.erased {
+        shared.last_snapshot.store(last, Ordering::Relaxed);
         return statements.run("ROLLBACK").await;
     }
     let copied = Arc::clone(shared);
@@ -135,10 +137,9 @@ pub(super) async fn write(
     if counted != found {
         return Err(PostgresError::OtherReports { digest: shared.task.digest().to_string(), counted, found });
     }
-    let records = snapshot.aggregate.records();
     put(&statements, number, &snapshot, &bytes).await?;
     statements.run("COMMIT").await?;
-    shared.last_snapshot.store(records, Ordering::Relaxed);
+    shared.last_snapshot.store(snapshot.aggregate.records(), Ordering::Relaxed);
     *hold(&shared.compared) = now;
     Ok(())
 }
@@ -147,21 +148,15 @@ pub(super) async fn write(
 async fn put(statements: &Statements<'_>, number: i32, snapshot: &Snapshot, bytes: &[u8]) -> Result<(), PostgresError> {
     let Snapshot { aggregate, horizon, counted, passed_over } = snapshot;
     let records = aggregate.records();
-    statements.rows("DELETE FROM ldp_pca.snapshots WHERE task = $1", &[(&number, Type::INT4)]).await?;
-    // No row if the task was deleted meanwhile.
-    let insert = "INSERT INTO ldp_pca.snapshots (task, part, horizon, counted, records, bytes, passed_over)
-        SELECT number, $2, $3, $4, $5, $6, $7 FROM ldp_pca.tasks WHERE number = $1";
+    statements.run(&format!("DELETE FROM ldp_pca.snapshots WHERE task = {number}")).await?;
     for (part, bytes) in bytes.chunks(PART_BYTES).enumerate() {
-        let parameters: &[(&(dyn ToSql + Sync), Type)] = &[
-            (&number, Type::INT4),
-            (&(part as i32), Type::INT4),
-            (horizon, Type::INT8),
-            (counted, Type::INT8_ARRAY),
-            (&(records as i64), Type::INT8),
-            (&bytes, Type::BYTEA),
-            (&(*passed_over as i64), Type::INT8),
-        ];
-        statements.rows(insert, parameters).await?;
+        // No row if the task was deleted meanwhile.
+        let insert = format!(
+            "INSERT INTO ldp_pca.snapshots (task, part, horizon, counted, records, bytes, passed_over)
+                SELECT number, {part}, {horizon}, $1, {records}, $2, {passed_over}
+                FROM ldp_pca.tasks WHERE number = {number}"
+        );
+        statements.rows(&insert, &[(counted, Type::INT8_ARRAY), (&bytes, Type::BYTEA)]).await?;
     }
     Ok(())
 }
@@ -180,10 +175,10 @@ pub(super) async fn take_rows_out(
             rows.into_iter().filter(|(xid, _)| is_in(xid)).map(|(_, report)| report).partition(Option::is_some);
         let reports: Vec<Report> = reports.into_iter().flatten().collect();
         let query = format!(
-            "SELECT id FROM ldp_pca.reports_{number} WHERE xid <> {ERASED_XID} AND (xid < $1 OR xid = ANY($2))"
+            "SELECT id FROM ldp_pca.reports_{number} WHERE xid <> {ERASED_XID} AND (xid < {} OR xid = ANY($1))",
+            snapshot.horizon
         );
-        let range = [(&snapshot.horizon as _, Type::INT8), (&snapshot.counted as _, Type::INT8_ARRAY)];
-        let left = statements.rows(&query, &range).await?;
+        let left = statements.rows(&query, &[(&snapshot.counted, Type::INT8_ARRAY)]).await?;
         let left = left.iter().filter_map(|row| Some(ReportId::new(row.get::<_, &[u8]>(0).try_into().ok()?)));
         if snapshot.aggregate.subtract(task, &reports, left).is_ok() {
             snapshot.passed_over = snapshot.passed_over.saturating_sub(others.len() as u64);
@@ -192,8 +187,7 @@ pub(super) async fn take_rows_out(
         }
     }
     // It was not the sum of the table's reports, or cannot be read: it is made again.
-    let drop = "DELETE FROM ldp_pca.snapshots WHERE task = $1";
-    statements.rows(drop, &[(&number, Type::INT4)]).await.map(|_| ())
+    statements.run(&format!("DELETE FROM ldp_pca.snapshots WHERE task = {number}")).await
 }
 
 fn state_bytes(task: &Task) -> u64 {
