@@ -67,6 +67,15 @@ impl CommitQueue {
     }
 }
 
+impl Waiting {
+    /// Answers, once the space of the batch is free: the client can send more.
+    pub(super) fn answer(self, outcome: Result<Committed, CommitError>) {
+        drop(self.batch);
+        // The waiting caller may be gone; the outcome stands.
+        let _ = self.answer.send(outcome);
+    }
+}
+
 /// The first batch and all that wait after it, up to the limit of a group.
 pub(super) fn group(first: Waiting, queue: &mut Waits) -> Vec<Waiting> {
     let mut bytes = first.batch.bytes.len();

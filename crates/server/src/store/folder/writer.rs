@@ -96,7 +96,7 @@ impl Writer {
                 let error = error.for_clients();
                 let doubtful = self.shared.is_doubtful();
                 let refusal = if doubtful { CommitError::Unknown(error) } else { CommitError::Write(error) };
-                group.into_iter().for_each(|waiting| answer(waiting, Err(refusal.clone())));
+                group.into_iter().for_each(|waiting| waiting.answer(Err(refusal.clone())));
                 return;
             }
             metrics.sync_seconds.observe(started.elapsed().as_secs_f64());
@@ -110,7 +110,7 @@ impl Writer {
             }
         });
         for (waiting, outcome) in group.into_iter().zip(outcomes) {
-            answer(waiting, outcome);
+            waiting.answer(outcome);
         }
         if bytes > 0 {
             self.unsummed = (self.unsummed.0 + reports.len() as u64, self.unsummed.1 + bytes as u64);
@@ -241,11 +241,4 @@ impl Drop for DropErrands {
             self.0.options.failed.send_replace(Some(told));
         }
     }
-}
-
-fn answer(Waiting { batch, answer }: Waiting, outcome: Result<Committed, CommitError>) {
-    // Its space is free before the client can send more.
-    drop(batch);
-    // The waiting caller may be gone; the outcome stands.
-    let _ = answer.send(outcome);
 }

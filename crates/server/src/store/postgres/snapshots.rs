@@ -118,7 +118,8 @@ pub(super) async fn write(
             FROM ldp_pca.tasks WHERE number = {number}"
     );
     let rows = statements.rows(&query, &[]).await?;
-    let (erased, last): (i64, u64) = rows.first().map_or((0, 0), |row| (row.get(0), row.get::<_, i64>(1).unsigned_abs()));
+    let (erased, last): (i64, u64) =
+        rows.first().map_or((0, 0), |row| (row.get(0), row.get::<_, i64>(1).unsigned_abs()));
     // Reports were erased since the sum was begun: it is about to be read again.
     if !locked || !enough(last) || erased != shared.erased {
         shared.last_snapshot.store(last, Ordering::Relaxed);

@@ -90,18 +90,15 @@ impl State {
         hold(&self.sum).passed_over
     }
 
-    /// An own transaction was committed: `add` adds its reports.
-    pub(super) fn committed(&self, awaited: Awaited, add: impl FnOnce(&mut Aggregate)) {
+    /// Batches were committed, with so many reports whose ids existed: if an own transaction brought others, `add` adds
+    /// them.
+    pub(super) fn committed(&self, duplicates: u64, awaited: Option<Awaited>, add: impl FnOnce(&mut Aggregate)) {
         let mut sum = hold(&self.sum);
-        add(&mut sum.aggregate);
-        self.ledger().committed(awaited);
-        self.tell(&sum);
-    }
-
-    /// Counts reports with an existing id.
-    pub(super) fn duplicates(&self, more: u64) {
-        let mut sum = hold(&self.sum);
-        sum.duplicates += more;
+        sum.duplicates += duplicates;
+        if let Some(awaited) = awaited {
+            add(&mut sum.aggregate);
+            self.ledger().committed(awaited);
+        }
         self.tell(&sum);
     }
 

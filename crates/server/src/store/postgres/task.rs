@@ -1,6 +1,5 @@
 //! One task: its sum, its queue, and the threads that write the queue.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -9,7 +8,6 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::pool::Pool;
 use super::shared::Shared;
-use super::state::Awaited;
 use super::writer::{Commit, commit};
 use crate::locks::hold;
 use crate::store::queue::{self, CommitQueue, MOST_WAITING, Waiting, Waits};
@@ -17,7 +15,7 @@ use crate::store::{
     Batch, BoxFuture, CommitError, Committed, Counts, Damage, StoreError, StoreMetrics, TaskReports, TaskSettings, sum,
 };
 use ldp_pca::aggregate::Aggregate;
-use ldp_pca::report::{Report, ReportId, report_bytes};
+use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::task::Task;
 
 /// Groups that are written at the same time: while the database waits for its disk, it is sent the next.
@@ -98,32 +96,33 @@ impl TaskReports for PostgresTask {
 /// Writes waiting batches until the queue is closed and empty.
 async fn write(shared: Arc<Shared>, pool: Arc<Pool>, metrics: StoreMetrics, queue: Arc<AsyncMutex<Waits>>) {
     while let Some(group) = next_group(&queue).await {
-        let (batches, answers): (Vec<Batch>, Vec<_>) =
-            group.into_iter().map(|waiting| (waiting.batch, waiting.answer)).unzip();
         let start = Instant::now();
-        let outcomes = match commit(&shared, &pool, &batches).await {
+        let outcomes = match commit(&shared, &pool, &group).await {
             Err(error) => {
                 if matches!(error, CommitError::Write(_) | CommitError::Unknown(_)) {
                     metrics.failed_writes.inc();
                 }
-                batches.iter().map(|_| Err(error.clone())).collect()
+                vec![Err(error); group.len()]
             }
             Ok(Commit { outcomes, new, awaited }) => {
                 if awaited.is_some() {
-                    *hold(&shared.confirmed) = new.keys().next().copied();
+                    *hold(&shared.confirmed) = new.first().map(Report::id);
                     metrics.sync_seconds.observe(start.elapsed().as_secs_f64());
                     metrics.group_reports.observe(new.len() as f64);
                     metrics.written_bytes.inc_by((new.len() * report_bytes(&shared.task)) as u64);
                 }
-                count(&shared, &batches, &outcomes, new, awaited).await;
+                let duplicates = outcomes.iter().flatten().map(|outcome| outcome.duplicate).sum();
+                let shared = Arc::clone(&shared);
+                let add = move || {
+                    shared.state.committed(duplicates, awaited, |aggregate| sum(aggregate, &shared.task, &new));
+                };
+                // If it panics, its transaction is awaited without end: the sum lags behind, but is never wrong.
+                let _ = spawn_blocking(add).await;
                 outcomes
             }
         };
-        // The space of the batches is free before their clients can send more.
-        drop(batches);
-        for (answer, outcome) in answers.into_iter().zip(outcomes) {
-            // The waiting caller may be gone; the outcome stands.
-            let _ = answer.send(outcome);
+        for (waiting, outcome) in group.into_iter().zip(outcomes) {
+            waiting.answer(outcome);
         }
     }
 }
@@ -132,30 +131,4 @@ async fn write(shared: Arc<Shared>, pool: Arc<Pool>, metrics: StoreMetrics, queu
 async fn next_group(queue: &AsyncMutex<Waits>) -> Option<Vec<Waiting>> {
     let mut queue = queue.lock().await;
     Some(queue::group(queue.recv().await?, &mut queue))
-}
-
-/// Adds the reports that are in the database now.
-async fn count(
-    shared: &Arc<Shared>,
-    batches: &[Batch],
-    outcomes: &[Result<Committed, CommitError>],
-    mut new: HashMap<ReportId, usize>,
-    awaited: Option<Awaited>,
-) {
-    let duplicates: u64 = outcomes.iter().flatten().map(|outcome| outcome.duplicate).sum();
-    // Of reports with the same id the first was written.
-    let reports: Vec<Report> = (batches.iter().enumerate())
-        .flat_map(|(index, batch)| batch.reports.iter().map(move |report| (index, report)))
-        .filter(|(index, report)| new.get(&report.id()) == Some(index) && new.remove(&report.id()).is_some())
-        .map(|(_, report)| report.clone())
-        .collect();
-    let shared = Arc::clone(shared);
-    let counted = spawn_blocking(move || {
-        shared.state.duplicates(duplicates);
-        if let Some(awaited) = awaited {
-            shared.state.committed(awaited, |aggregate| sum(aggregate, &shared.task, &reports));
-        }
-    });
-    // If it panics, its transaction is awaited without end: the sum lags behind, but is never wrong.
-    let _ = counted.await;
 }
