@@ -7,25 +7,21 @@ use tokio_postgres::types::Type;
 
 use super::schema::{self, ERASED_XID, lock_alone};
 use super::snapshots;
-use super::statements::{NEW_TASKS, Statements};
+use super::sql::{NEW_TASKS, Sql};
 use crate::store::{ErasedReports, StoreError};
 use ldp_pca::report::{Report, ReportId};
 use ldp_pca::task::Task;
 
 /// Erases the reports of a task with these ids, in the caller's transaction; `None` when there is no such task any
 /// more.
-pub(super) async fn erase(
-    statements: &Statements<'_>,
-    task: &Task,
-    ids: &[ReportId],
-) -> Result<Option<ErasedReports>, StoreError> {
-    schema::check_durable(statements).await?;
-    let Some((number, _)) = lock_alone(statements, &task.digest().to_string()).await? else { return Ok(None) };
+pub(super) async fn erase(sql: &Sql<'_>, task: &Task, ids: &[ReportId]) -> Result<Option<ErasedReports>, StoreError> {
+    schema::check_durable(sql).await?;
+    let Some((number, _)) = lock_alone(sql, task.digest()).await? else { return Ok(None) };
     let mut ids: Vec<&[u8]> = ids.iter().map(|id| &id.as_bytes()[..]).collect();
     ids.sort_unstable();
     ids.dedup();
     let query = format!("SELECT xid, report FROM ldp_pca.reports_{number} WHERE id = ANY($1)");
-    let rows = statements.rows(&query, &[(&ids, Type::BYTEA_ARRAY)]).await?;
+    let rows = sql.rows(&query, &[(&ids, Type::BYTEA_ARRAY)]).await?;
     let (there, before): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.get::<_, i64>(0) != ERASED_XID);
     let outcome = ErasedReports {
         erased: there.len() as u64,
@@ -38,14 +34,14 @@ pub(super) async fn erase(
     let update = format!(
         "UPDATE ldp_pca.reports_{number} SET report = '', xid = {ERASED_XID} WHERE id = ANY($1) AND xid <> {ERASED_XID}"
     );
-    statements.rows(&update, &[(&ids, Type::BYTEA_ARRAY)]).await?;
+    sql.rows(&update, &[(&ids, Type::BYTEA_ARRAY)]).await?;
     let counted = there.iter().map(|row| (row.get(0), Report::from_bytes(row.get(1), task).ok())).collect();
-    snapshots::take_rows_out(statements, task, number, counted).await?;
+    snapshots::take_rows_out(sql, task, number, counted).await?;
     let erased = there.len();
     let count = format!(
         "UPDATE ldp_pca.tasks SET erased = erased + {erased}, records = records - {erased} WHERE number = {number};
         {NEW_TASKS}"
     );
-    statements.run(&count).await?;
+    sql.run(&count).await?;
     Ok(Some(outcome))
 }

@@ -109,9 +109,9 @@ impl PostgresError {
     }
 
     /// The settings of a task, as the table has them.
-    pub(super) fn settings(digest: &str, json: &str) -> Result<TaskSettings, Self> {
-        let unknown = |error: serde_json::Error| Self::Settings { digest: digest.into(), reason: error.to_string() };
-        serde_json::from_str(json).map_err(unknown)
+    pub(super) fn settings(task: TaskDigest, json: &str) -> Result<TaskSettings, Self> {
+        serde_json::from_str(json)
+            .map_err(|error| Self::Settings { digest: task.to_string(), reason: error.to_string() })
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, RwLock};
 use futures_util::TryStreamExt;
 use tokio::task::spawn_blocking;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Row};
 
 use super::durability::{self, UNSAFE};
@@ -15,7 +15,7 @@ use super::error::PostgresError;
 use super::pool::{Address, Database, Pool};
 use super::schema::IDENTITY;
 use super::shared::{FoundTask, Shared};
-use super::statements::Statements;
+use super::sql::Sql;
 use super::task::PostgresTask;
 use super::{PostgresOptions, schema, snapshots, state::Range};
 use crate::locks::{hold, read_lock, write_lock};
@@ -66,7 +66,7 @@ impl Follower {
     /// Whether the database keeps what it confirms, once everything was read.
     async fn follow(&mut self, client: &Client, reconnected: bool) -> Result<Result<(), PostgresError>, PostgresError> {
         if reconnected {
-            schema::adopt(&Statements::to("take over its tables", client)).await?;
+            schema::adopt(&Sql::to("take over its tables", client)).await?;
         }
         // The version of the list of tasks, the identity, and the transaction below which all have ended. The
         // configuration, and whether it keeps what it confirms.
@@ -74,7 +74,7 @@ impl Follower {
             "SELECT tasks_version, {IDENTITY}, pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
                 (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'), {UNSAFE} FROM ldp_pca.meta"
         );
-        let rows = Statements::to("show what is new", client).rows(&query, &[]).await?;
+        let rows = Sql::to("show what is new", client).rows(&query, &[]).await?;
         let row = rows.first().ok_or(PostgresError::Replaced)?;
         let (version, identity, ended): (i64, String, i64) = (row.get(0), row.get(1), row.get(2));
         let durable = durability::check(row.get(4));
@@ -105,7 +105,7 @@ impl Follower {
     /// are new.
     async fn read_tasks(&self, client: &Client, reconnected: bool, ended: i64) -> Result<(), PostgresError> {
         let query = "SELECT number, digest, document, settings::text, erased FROM ldp_pca.tasks";
-        let rows = Statements::to("list the tasks", client).rows(query, &[]).await?;
+        let rows = Sql::to("list the tasks", client).rows(query, &[]).await?;
         let there = rows.iter().map(read_task).collect::<Result<Vec<FoundTask>, PostgresError>>()?;
         let digests: BTreeSet<TaskDigest> = there.iter().map(|found| found.task.digest()).collect();
         for task in tasks_of(&self.tasks).iter().filter(|task| !digests.contains(&task.task().digest())) {
@@ -141,15 +141,13 @@ impl Follower {
     async fn compare(&self, client: &Client, before: &Shared, now: &Shared, ended: i64) -> Result<(), PostgresError> {
         // Read before the table, which has everything that is counted.
         let (counted, confirmed) = (before.state.counts.borrow().records, *hold(&before.confirmed));
-        let query = format!(
-            "SELECT (SELECT count(*) FROM ldp_pca.reports_{0} WHERE xid >= $1),
-                $2 IS NULL OR EXISTS (SELECT FROM ldp_pca.reports_{0} WHERE id = $2)",
-            now.number
-        );
-        let id = confirmed.as_ref().map(|id| &id.as_bytes()[..]);
-        let statements = Statements::to("count reports", client);
-        let rows = statements.rows(&query, &[(&ended, Type::INT8), (&id, Type::BYTEA)]).await?;
-        let (later, is_kept) = rows.first().map_or((0, true), |row| (row.get::<_, i64>(0), row.get(1)));
+        let number = now.number;
+        let is_kept = confirmed.map_or("true".to_owned(), |id| {
+            format!("EXISTS (SELECT FROM ldp_pca.reports_{number} WHERE id = decode('{id}', 'hex'))")
+        });
+        let query = format!("SELECT count(*), {is_kept} FROM ldp_pca.reports_{number} WHERE xid >= {ended}");
+        let row = Sql::to("count reports", client).row(&query).await?;
+        let (later, is_kept): (i64, bool) = (row.get(0), row.get(1));
         let erased = now.erased.saturating_sub(before.erased).unsigned_abs();
         let found = now.state.counts.borrow().records + later.unsigned_abs() + erased;
         if found >= counted && is_kept {
@@ -188,7 +186,7 @@ fn read_task(row: &Row) -> Result<FoundTask, PostgresError> {
         Ok(other) => return Err(PostgresError::OtherTask { expected: digest, found: other.digest() }),
         Err(source) => return Err(PostgresError::Task { digest, source }),
     };
-    let settings = PostgresError::settings(&digest, row.get(3))?;
+    let settings = PostgresError::settings(task.digest(), row.get(3))?;
     Ok(FoundTask { task, number: row.get(0), settings, erased: row.get(4) })
 }
 
@@ -199,11 +197,11 @@ async fn read_reports(client: &Client, shared: &Arc<Shared>, ended: i64) -> Resu
     if from == to {
         return Ok(());
     }
-    let query =
-        format!("SELECT report FROM ldp_pca.reports_{} WHERE xid >= $1 AND xid < $2 AND xid <> ALL($3)", shared.number);
-    let parameters: [(&(dyn ToSql + Sync), Type); 3] =
-        [(&from, Type::INT8), (&to, Type::INT8), (&without, Type::INT8_ARRAY)];
-    let mut rows = match client.query_typed_raw(&query, parameters).await {
+    let query = format!(
+        "SELECT report FROM ldp_pca.reports_{} WHERE xid >= {from} AND xid < {to} AND xid <> ALL($1)",
+        shared.number
+    );
+    let mut rows = match client.query_typed_raw(&query, [(&without, Type::INT8_ARRAY)]).await {
         Ok(rows) => pin!(rows),
         // Deleted since; the next round finds the list of tasks changed.
         Err(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => return Ok(()),

@@ -14,8 +14,8 @@ mod pool;
 mod schema;
 mod shared;
 mod snapshots;
+mod sql;
 mod state;
-mod statements;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -34,7 +34,7 @@ use tokio_postgres::types::Type;
 use self::follower::{Follower, Tasks, tasks_of};
 use self::pool::{Address, Pool};
 use self::schema::{ERASED_XID, lock_alone};
-use self::statements::{LOCKS, NEW_TASKS, Statements};
+use self::sql::{LOCKS, NEW_TASKS, Sql};
 use super::{
     DeletedTask, Erase, ErasedReports, NextWave, Put, RefinementPlan, ReportStore, StoreError, StoreMetrics,
     TaskReports, TaskSettings,
@@ -98,10 +98,10 @@ impl PostgresStore {
     ) -> Result<Self, StoreError> {
         let address: Address = address.parse()?;
         let client = address.connect().await?;
-        let making = Statements::to("make the tables", &client);
+        let making = Sql::to("make the tables", &client);
         schema::check_durable(&making).await?;
         schema::create(&making).await?;
-        let putting = Statements::to("store a task", &client);
+        let putting = Sql::to("store a task", &client);
         putting.begin().await?;
         for task in tasks {
             put(&putting, task, None).await?;
@@ -128,15 +128,15 @@ impl PostgresStore {
     fn change<T>(
         &self,
         action: &'static str,
-        work: impl AsyncFnOnce(&Statements<'_>) -> Result<T, StoreError>,
+        work: impl AsyncFnOnce(&Sql<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         self.runtime.block_on(async {
             let connection = self.pool.take().await?;
-            let statements = Statements::to(action, &connection.client);
-            statements.begin().await?;
+            let sql = Sql::to(action, &connection.client);
+            sql.begin().await?;
             // After an error the connection is dropped, which rolls back.
-            let changed = work(&statements).await?;
-            statements.run("COMMIT").await?;
+            let changed = work(&sql).await?;
+            sql.run("COMMIT").await?;
             connection.release();
             // If that fails, the next round does it.
             self.following.refresh().await;
@@ -180,11 +180,11 @@ impl ReportStore for PostgresStore {
     }
 
     fn put(&self, task: Task, settings: TaskSettings) -> Result<Put, StoreError> {
-        self.change("store a task", async |statements| put(statements, &task, Some(&settings)).await)
+        self.change("store a task", async |sql| put(sql, &task, Some(&settings)).await)
     }
 
     fn delete(&self, digest: TaskDigest, erase: Erase) -> Result<bool, StoreError> {
-        self.change("delete a task", async |statements| deletion::delete(statements, digest, erase).await)
+        self.change("delete a task", async |sql| deletion::delete(sql, digest, erase).await)
     }
 
     fn deleted(&self) -> Result<Vec<DeletedTask>, StoreError> {
@@ -193,32 +193,31 @@ impl ReportStore for PostgresStore {
 
     fn erase(&self, task: &DeletedTask) -> Result<(), StoreError> {
         let condition = format!("number = {}", task.key);
-        let erased =
-            self.change("erase a deleted task", async |statements| deletion::erase_where(statements, &condition).await);
+        let erased = self.change("erase a deleted task", async |sql| deletion::erase_where(sql, &condition).await);
         erased.map(drop)
     }
 
     fn erase_reports(&self, task: TaskDigest, ids: &[ReportId]) -> Result<Option<ErasedReports>, StoreError> {
         let Some(reports) = self.task(task) else { return Ok(None) };
-        self.change("erase reports", async |statements| erasure::erase(statements, reports.task(), ids).await)
+        self.change("erase reports", async |sql| erasure::erase(sql, reports.task(), ids).await)
     }
 
     fn close_first_wave(&self, task: TaskDigest, plan: RefinementPlan) -> Result<bool, StoreError> {
-        self.change("close a first wave", async |statements| waves::close(statements, task, plan).await)
+        self.change("close a first wave", async |sql| waves::close(sql, task, plan).await)
     }
 
     fn open_second_wave(&self, first: TaskDigest, second: NextWave) -> Result<Option<(TaskDigest, Put)>, StoreError> {
         let Some(reports) = self.task(first) else { return Ok(None) };
         let rows = second.records + reports.damage().lost;
-        self.change("open a second wave", async |statements| waves::open(statements, first, &second, rows).await)
+        self.change("open a second wave", async |sql| waves::open(sql, first, &second, rows).await)
     }
 
     fn check(&self) -> Result<(), String> {
         let probe = async {
             let connection = self.pool.take().await?;
-            let statements = Statements::to("write", &connection.client);
-            schema::check_durable(&statements).await?;
-            statements.run(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCKS}, -1); {PROBE}")).await?;
+            let sql = Sql::to("write", &connection.client);
+            schema::check_durable(&sql).await?;
+            sql.run(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCKS}, -1); {PROBE}")).await?;
             connection.release();
             Ok::<(), PostgresError>(())
         };
@@ -247,39 +246,29 @@ impl Drop for PostgresStore {
 }
 
 /// Adds a task, or gives it other settings if there are some, in the caller's transaction, which has the list of tasks
-/// for itself.
-async fn put(statements: &Statements<'_>, task: &Task, settings: Option<&TaskSettings>) -> Result<Put, StoreError> {
-    schema::check_durable(statements).await?;
-    let (digest, json) = (task.digest().to_string(), json_of(&settings.cloned().unwrap_or_default()));
-    let insert = "INSERT INTO ldp_pca.tasks (digest, document, settings) VALUES ($1, $2, $3::text::jsonb)
-        ON CONFLICT (digest) DO NOTHING RETURNING number";
-    let row = [(&digest as _, Type::TEXT), (&task.to_json() as _, Type::TEXT), (&json as _, Type::TEXT)];
-    let created = statements.rows(insert, &row).await?;
+/// for itself. With a quota its reports are counted. What an aggregator has set of a second wave stays, also where
+/// another one has not heard of it yet.
+async fn put(sql: &Sql<'_>, task: &Task, settings: Option<&TaskSettings>) -> Result<Put, StoreError> {
+    schema::check_durable(sql).await?;
+    let (digest, json) = (task.digest(), json_of(&settings.cloned().unwrap_or_default()));
+    let insert = format!(
+        "INSERT INTO ldp_pca.tasks (digest, document, settings) VALUES ('{digest}', $1, $2::text::jsonb)
+            ON CONFLICT (digest) DO NOTHING RETURNING number"
+    );
+    let created = sql.rows(&insert, &[(&task.to_json(), Type::TEXT), (&json, Type::TEXT)]).await?;
     if let Some(row) = created.first() {
         if let Some(first) = task.refinement().map(|_| task.campaign())
-            && let Some(second) =
-                waves::second_waves_of(statements, first).await?.into_iter().find(|second| *second != task.digest())
+            && let Some(second) = waves::second_waves_of(sql, first).await?.into_iter().find(|second| *second != digest)
         {
             return Err(StoreError::SecondWave { first, second });
         }
-        statements.run(&schema::create_reports(row.get(0))).await?;
+        sql.run(&schema::create_reports(row.get(0))).await?;
     }
-    if !created.is_empty() || settings.is_some() {
-        configure(statements, &digest, &json).await?;
-        statements.run(NEW_TASKS).await?;
+    let put = if created.is_empty() { Put::Updated } else { Put::Created };
+    if put == Put::Updated && settings.is_none() {
+        return Ok(put);
     }
-    Ok(if created.is_empty() { Put::Updated } else { Put::Created })
-}
-
-/// The settings as the table has them.
-fn json_of(settings: &TaskSettings) -> String {
-    serde_json::to_string(settings).expect("settings are numbers, texts and lists")
-}
-
-/// Sets a task's settings. With a quota its reports are counted, while nobody else writes. What an aggregator has set
-/// of a second wave stays, also where another one has not heard of it yet.
-async fn configure(statements: &Statements<'_>, digest: &str, json: &str) -> Result<(), PostgresError> {
-    let Some((number, _)) = lock_alone(statements, digest).await? else { return Ok(()) };
+    let Some((number, _)) = lock_alone(sql, digest).await? else { return Ok(put) };
     let configure = format!(
         "UPDATE ldp_pca.tasks SET settings = $1::text::jsonb || CASE WHEN settings ? 'closed'
             THEN jsonb_strip_nulls(jsonb_build_object(
@@ -290,5 +279,12 @@ async fn configure(statements: &Statements<'_>, digest: &str, json: &str) -> Res
             THEN coalesce(records, (SELECT count(*) FROM ldp_pca.reports_{number} WHERE xid <> {ERASED_XID})) END
             WHERE number = {number}"
     );
-    statements.rows(&configure, &[(&json, Type::TEXT)]).await.map(drop)
+    sql.rows(&configure, &[(&json, Type::TEXT)]).await?;
+    sql.run(NEW_TASKS).await?;
+    Ok(put)
+}
+
+/// The settings as the table has them.
+fn json_of(settings: &TaskSettings) -> String {
+    serde_json::to_string(settings).expect("settings are numbers, texts and lists")
 }

@@ -12,7 +12,7 @@ use tokio_postgres::{Client, Config, NoTls};
 
 use super::error::{PostgresError, describe};
 use super::schema::IDENTITY;
-use super::statements::Statements;
+use super::sql::Sql;
 use crate::locks::hold;
 
 /// The longest that a connection may take to be made.
@@ -131,8 +131,8 @@ impl Pool {
             return Ok(Connection { client, database, pool: self, _room: room });
         }
         let client = self.address.connect().await?;
-        let statements = Statements::to("show which database it is", &client);
-        let identity: String = statements.row(&format!("SELECT {IDENTITY}")).await?.get(0);
+        let sql = Sql::to("show which database it is", &client);
+        let identity: String = sql.row(&format!("SELECT {IDENTITY}")).await?.get(0);
         if hold(&self.idle).database.as_ref().is_some_and(|database| database.identity != identity) {
             return Err(PostgresError::OtherDatabase);
         }

@@ -13,11 +13,10 @@
 //!
 //! A task has a table of its own, so that erasing it removes its bytes at once and no row repeats its digest.
 
-use tokio_postgres::types::Type;
-
 use super::durability::{self, UNSAFE};
 use super::error::PostgresError;
-use super::statements::{LOCKS, Statements};
+use super::sql::{LOCKS, Sql};
+use ldp_pca::task::TaskDigest;
 
 /// The version of the tables.
 const VERSION: i32 = 1;
@@ -83,10 +82,10 @@ pub(super) fn create_reports(number: i32) -> String {
 }
 
 /// Checks that what the database confirms stays.
-pub(super) async fn check_durable(statements: &Statements<'_>) -> Result<(), PostgresError> {
+pub(super) async fn check_durable(sql: &Sql<'_>) -> Result<(), PostgresError> {
     let query =
         format!("SELECT current_setting('server_version'), current_setting('server_version_num')::integer, {UNSAFE}");
-    let row = statements.row(&query).await?;
+    let row = sql.row(&query).await?;
     if row.get::<_, i32>(1) < 130_000 {
         return Err(PostgresError::TooOld(row.get(0)));
     }
@@ -94,35 +93,35 @@ pub(super) async fn check_durable(statements: &Statements<'_>) -> Result<(), Pos
 }
 
 /// Creates the tables, or checks that they are this release's.
-pub(super) async fn create(statements: &Statements<'_>) -> Result<(), PostgresError> {
-    statements.begin().await?;
-    if !is_there(statements).await? {
+pub(super) async fn create(sql: &Sql<'_>) -> Result<(), PostgresError> {
+    sql.begin().await?;
+    if !is_there(sql).await? {
         let insert = format!(
             "{TABLES} INSERT INTO ldp_pca.meta (version, cluster)
                 SELECT {VERSION}, system_identifier::text FROM pg_control_system()"
         );
-        statements.run(&insert).await?;
+        sql.run(&insert).await?;
     }
-    statements.run("COMMIT").await?;
-    match statements.row("SELECT version FROM ldp_pca.meta").await?.get(0) {
+    sql.run("COMMIT").await?;
+    match sql.row("SELECT version FROM ldp_pca.meta").await?.get(0) {
         VERSION => Ok(()),
         found => Err(PostgresError::Version { found, expected: VERSION }),
     }
 }
 
-async fn is_there(statements: &Statements<'_>) -> Result<bool, PostgresError> {
-    Ok(statements.row("SELECT to_regclass('ldp_pca.meta') IS NOT NULL").await?.get(0))
+async fn is_there(sql: &Sql<'_>) -> Result<bool, PostgresError> {
+    Ok(sql.row("SELECT to_regclass('ldp_pca.meta') IS NOT NULL").await?.get(0))
 }
 
 /// Takes over tables that somebody else restored, maybe into another cluster.
-pub(super) async fn adopt(statements: &Statements<'_>) -> Result<(), PostgresError> {
-    if !is_there(statements).await? {
+pub(super) async fn adopt(sql: &Sql<'_>) -> Result<(), PostgresError> {
+    if !is_there(sql).await? {
         return Err(PostgresError::Replaced);
     }
     let query = "SELECT cluster <> system_identifier::text FROM ldp_pca.meta, pg_control_system()";
-    let renumbered = statements.rows(query, &[]).await?;
+    let renumbered = sql.rows(query, &[]).await?;
     if renumbered.first().is_some_and(|row| row.get(0)) {
-        renumber(statements).await?;
+        renumber(sql).await?;
     }
     Ok(())
 }
@@ -136,34 +135,31 @@ pub(super) const IDENTITY: &str =
 
 /// Reports that were restored into another cluster carry transaction ids that it did not give: its own may be smaller.
 /// They all get the same new one. This rewrites the rows, not the reports.
-async fn renumber(statements: &Statements<'_>) -> Result<(), PostgresError> {
-    statements.begin().await?;
+async fn renumber(sql: &Sql<'_>) -> Result<(), PostgresError> {
+    sql.begin().await?;
     let tasks = "SELECT number FROM (SELECT number FROM ldp_pca.tasks UNION SELECT number FROM ldp_pca.deleted)
         all_tasks, ldp_pca.meta, pg_control_system() WHERE cluster <> system_identifier::text";
-    for row in statements.rows(tasks, &[]).await? {
+    for row in sql.rows(tasks, &[]).await? {
         let number: i32 = row.get(0);
         let renumber = format!(
             "SELECT pg_advisory_xact_lock({LOCKS}, {number});
             UPDATE ldp_pca.reports_{number} SET xid = pg_current_xact_id()::text::bigint WHERE xid <> {ERASED_XID};
             DELETE FROM ldp_pca.snapshots WHERE task = {number}"
         );
-        statements.run(&renumber).await?;
+        sql.run(&renumber).await?;
     }
-    statements.run("UPDATE ldp_pca.meta SET cluster = system_identifier::text FROM pg_control_system(); COMMIT").await
+    sql.run("UPDATE ldp_pca.meta SET cluster = system_identifier::text FROM pg_control_system(); COMMIT").await
 }
 
 /// Locks a task until the transaction ends, so that nobody writes its reports or a snapshot of them. The transaction
 /// has the list of tasks for itself. Returns the task's number, and its settings as the table has them; `None` if there
 /// is no such task.
-pub(super) async fn lock_alone(
-    statements: &Statements<'_>,
-    digest: &str,
-) -> Result<Option<(i32, String)>, PostgresError> {
+pub(super) async fn lock_alone(sql: &Sql<'_>, task: TaskDigest) -> Result<Option<(i32, String)>, PostgresError> {
     // That of snapshots first: whoever writes one has its rows, and waits for the row of the task.
     let lock = format!(
         "SELECT number, settings::text, pg_advisory_xact_lock({SNAPSHOT_LOCKS}, number),
-            pg_advisory_xact_lock({LOCKS}, number) FROM ldp_pca.tasks WHERE digest = $1"
+            pg_advisory_xact_lock({LOCKS}, number) FROM ldp_pca.tasks WHERE digest = '{task}'"
     );
-    let rows = statements.rows(&lock, &[(&digest, Type::TEXT)]).await?;
+    let rows = sql.rows(&lock, &[]).await?;
     Ok(rows.first().map(|row| (row.get(0), row.get(1))))
 }

@@ -12,8 +12,8 @@ use super::PostgresOptions;
 use super::error::PostgresError;
 use super::schema::{ERASED_XID, SNAPSHOT_LOCKS};
 use super::shared::Shared;
+use super::sql::Sql;
 use super::state::Snapshot;
-use super::statements::Statements;
 use crate::locks::hold;
 use crate::store::StoreMetrics;
 use ldp_pca::aggregate::Aggregate;
@@ -40,14 +40,14 @@ impl Compared {
     }
 
     /// Rows in the table of these transactions that are not in a sum before it.
-    async fn rows_since(&self, statements: &Statements<'_>, number: i32, before: &Self) -> Result<i64, PostgresError> {
+    async fn rows_since(&self, sql: &Sql<'_>, number: i32, before: &Self) -> Result<i64, PostgresError> {
         let query = format!(
             "SELECT count(*) FROM ldp_pca.reports_{number}
                 WHERE xid >= {} AND xid <> ALL($1) AND (xid < {} OR xid = ANY($2))",
             before.horizon, self.horizon
         );
         let parameters = [(&before.counted as _, Type::INT8_ARRAY), (&self.counted as _, Type::INT8_ARRAY)];
-        Ok(statements.rows(&query, &parameters).await?.first().map_or(0, |row| row.get(0)))
+        Ok(sql.rows(&query, &parameters).await?.first().map_or(0, |row| row.get(0)))
     }
 }
 
@@ -61,12 +61,12 @@ pub(super) async fn read(
 ) -> Result<Snapshot, PostgresError> {
     let empty = || Snapshot { aggregate: Aggregate::empty(task), horizon: 0, counted: Vec::new(), passed_over: 0 };
     // Both of one moment: reports may be erased between two.
-    let statements = Statements::to("read a snapshot", client);
-    statements.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
-    let snapshot = find(&statements, task, number).await?.unwrap_or_else(empty);
+    let sql = Sql::to("read a snapshot", client);
+    sql.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
+    let snapshot = find(&sql, task, number).await?.unwrap_or_else(empty);
     let compared = Compared::of(&snapshot);
-    let found = compared.rows_since(&statements, number, &Compared::default()).await?;
-    statements.run("ROLLBACK").await?;
+    let found = compared.rows_since(&sql, number, &Compared::default()).await?;
+    sql.run("ROLLBACK").await?;
     if found == compared.rows {
         return Ok(snapshot);
     }
@@ -79,14 +79,14 @@ pub(super) async fn read(
     // Not another one that was written meanwhile.
     let (horizon, records) = (snapshot.horizon, snapshot.aggregate.records());
     let place = format!("task = {number} AND horizon = {horizon} AND records = {records}");
-    statements.run(&format!("DELETE FROM ldp_pca.snapshots WHERE {place}")).await?;
+    sql.run(&format!("DELETE FROM ldp_pca.snapshots WHERE {place}")).await?;
     Ok(empty())
 }
 
 /// The last snapshot, if it can be read.
-async fn find(statements: &Statements<'_>, task: &Task, number: i32) -> Result<Option<Snapshot>, PostgresError> {
-    let query = "SELECT horizon, counted, bytes, passed_over FROM ldp_pca.snapshots WHERE task = $1 ORDER BY part";
-    let rows = statements.rows(query, &[(&number, Type::INT4)]).await?;
+async fn find(sql: &Sql<'_>, task: &Task, number: i32) -> Result<Option<Snapshot>, PostgresError> {
+    let from = format!("ldp_pca.snapshots WHERE task = {number} ORDER BY part");
+    let rows = sql.rows(&format!("SELECT horizon, counted, bytes, passed_over FROM {from}"), &[]).await?;
     let bytes: Vec<u8> = rows.iter().flat_map(|row| row.get::<_, &[u8]>(2)).copied().collect();
     let (Some(row), Ok(aggregate)) = (rows.first(), Aggregate::from_bytes(&bytes, task)) else { return Ok(None) };
     let passed_over = row.get::<_, i64>(3).unsigned_abs();
@@ -108,22 +108,21 @@ pub(super) async fn write(
     if !enough(shared.last_snapshot.load(Ordering::Relaxed)) {
         return Ok(());
     }
-    let (statements, number) = (Statements::to("write a snapshot", client), shared.number);
-    statements.run("BEGIN").await?;
-    let locked: bool =
-        statements.row(&format!("SELECT pg_try_advisory_xact_lock({SNAPSHOT_LOCKS}, {number})")).await?.get(0);
+    let (sql, number) = (Sql::to("write a snapshot", client), shared.number);
+    sql.run("BEGIN").await?;
+    let locked: bool = sql.row(&format!("SELECT pg_try_advisory_xact_lock({SNAPSHOT_LOCKS}, {number})")).await?.get(0);
     // Under the lock, since it keeps reports from being erased.
     let query = format!(
         "SELECT erased, coalesce((SELECT records FROM ldp_pca.snapshots WHERE task = number AND part = 0), 0)
             FROM ldp_pca.tasks WHERE number = {number}"
     );
-    let rows = statements.rows(&query, &[]).await?;
+    let rows = sql.rows(&query, &[]).await?;
     let (erased, last): (i64, u64) =
         rows.first().map_or((0, 0), |row| (row.get(0), row.get::<_, i64>(1).unsigned_abs()));
     // Reports were erased since the sum was begun: it is about to be read again.
     if !locked || !enough(last) || erased != shared.erased {
         shared.last_snapshot.store(last, Ordering::Relaxed);
-        return statements.run("ROLLBACK").await;
+        return sql.run("ROLLBACK").await;
     }
     let copied = Arc::clone(shared);
     // Copying waits for a thread that sums, so it is not done on a request thread.
@@ -134,22 +133,22 @@ pub(super) async fn write(
     let (bytes, snapshot) = copy.await.expect("a copy is made without a panic");
     // Others continue from it, so it must be the sum of the table's reports.
     let (before, now) = (hold(&shared.compared).clone(), Compared::of(&snapshot));
-    let (counted, found) = (now.rows - before.rows, now.rows_since(&statements, number, &before).await?);
+    let (counted, found) = (now.rows - before.rows, now.rows_since(&sql, number, &before).await?);
     if counted != found {
         return Err(PostgresError::OtherReports { digest: shared.task.digest().to_string(), counted, found });
     }
-    put(&statements, number, &snapshot, &bytes).await?;
-    statements.run("COMMIT").await?;
+    put(&sql, number, &snapshot, &bytes).await?;
+    sql.run("COMMIT").await?;
     shared.last_snapshot.store(snapshot.aggregate.records(), Ordering::Relaxed);
     *hold(&shared.compared) = now;
     Ok(())
 }
 
 /// Replaces the snapshot of a task, whose sum has these bytes.
-async fn put(statements: &Statements<'_>, number: i32, snapshot: &Snapshot, bytes: &[u8]) -> Result<(), PostgresError> {
+async fn put(sql: &Sql<'_>, number: i32, snapshot: &Snapshot, bytes: &[u8]) -> Result<(), PostgresError> {
     let Snapshot { aggregate, horizon, counted, passed_over } = snapshot;
     let records = aggregate.records();
-    statements.run(&format!("DELETE FROM ldp_pca.snapshots WHERE task = {number}")).await?;
+    sql.run(&format!("DELETE FROM ldp_pca.snapshots WHERE task = {number}")).await?;
     for (part, bytes) in bytes.chunks(PART_BYTES).enumerate() {
         // No row if the task was deleted meanwhile.
         let insert = format!(
@@ -157,7 +156,7 @@ async fn put(statements: &Statements<'_>, number: i32, snapshot: &Snapshot, byte
                 SELECT number, {part}, {horizon}, $1, {records}, $2, {passed_over}
                 FROM ldp_pca.tasks WHERE number = {number}"
         );
-        statements.rows(&insert, &[(counted, Type::INT8_ARRAY), (&bytes, Type::BYTEA)]).await?;
+        sql.rows(&insert, &[(counted, Type::INT8_ARRAY), (&bytes, Type::BYTEA)]).await?;
     }
     Ok(())
 }
@@ -165,12 +164,12 @@ async fn put(statements: &Statements<'_>, number: i32, snapshot: &Snapshot, byte
 /// Takes rows out of the last snapshot that are in it, and that the table has no more: each has its transaction, and is
 /// a report of the task or is not. The caller's transaction keeps others from writing one.
 pub(super) async fn take_rows_out(
-    statements: &Statements<'_>,
+    sql: &Sql<'_>,
     task: &Task,
     number: i32,
     rows: Vec<(i64, Option<Report>)>,
 ) -> Result<(), PostgresError> {
-    if let Some(mut snapshot) = find(statements, task, number).await? {
+    if let Some(mut snapshot) = find(sql, task, number).await? {
         let is_in = |xid: &i64| *xid < snapshot.horizon || snapshot.counted.contains(xid);
         let (reports, others): (Vec<_>, Vec<_>) =
             rows.into_iter().filter(|(xid, _)| is_in(xid)).map(|(_, report)| report).partition(Option::is_some);
@@ -179,16 +178,16 @@ pub(super) async fn take_rows_out(
             "SELECT id FROM ldp_pca.reports_{number} WHERE xid <> {ERASED_XID} AND (xid < {} OR xid = ANY($1))",
             snapshot.horizon
         );
-        let left = statements.rows(&query, &[(&snapshot.counted, Type::INT8_ARRAY)]).await?;
+        let left = sql.rows(&query, &[(&snapshot.counted, Type::INT8_ARRAY)]).await?;
         let left = left.iter().filter_map(|row| Some(ReportId::new(row.get::<_, &[u8]>(0).try_into().ok()?)));
         if snapshot.aggregate.subtract(task, &reports, left).is_ok() {
             snapshot.passed_over = snapshot.passed_over.saturating_sub(others.len() as u64);
             let bytes = snapshot.aggregate.to_bytes();
-            return put(statements, number, &snapshot, &bytes).await;
+            return put(sql, number, &snapshot, &bytes).await;
         }
     }
     // It was not the sum of the table's reports, or cannot be read: it is made again.
-    statements.run(&format!("DELETE FROM ldp_pca.snapshots WHERE task = {number}")).await
+    sql.run(&format!("DELETE FROM ldp_pca.snapshots WHERE task = {number}")).await
 }
 
 fn state_bytes(task: &Task) -> u64 {

@@ -5,75 +5,69 @@ use tokio_postgres::types::Type;
 
 use super::error::PostgresError;
 use super::schema::{self, ERASED_XID, lock_alone};
-use super::statements::{NEW_TASKS, Statements};
+use super::sql::{NEW_TASKS, Sql};
 use super::{json_of, put};
 use crate::store::{NextWave, Put, RefinementPlan, StoreError, TaskSettings};
 use ldp_pca::task::TaskDigest;
 
 /// Closes the first wave of a task, unless it is over or there is no such task. Once this is committed, no transaction
 /// that read the task's settings before is open: writers hold its lock.
-pub(super) async fn close(
-    statements: &Statements<'_>,
-    task: TaskDigest,
-    plan: RefinementPlan,
-) -> Result<bool, StoreError> {
-    let open = find(statements, task).await?.filter(|(_, settings)| !settings.is_closed());
+pub(super) async fn close(sql: &Sql<'_>, task: TaskDigest, plan: RefinementPlan) -> Result<bool, StoreError> {
+    let open = find(sql, task).await?.filter(|(_, settings)| !settings.is_closed());
     let Some((number, settings)) = open else { return Ok(false) };
-    configure(statements, number, &settings.closing(plan)).await?;
+    configure(sql, number, &settings.closing(plan)).await?;
     Ok(true)
 }
 
 /// Opens the second wave of a task, which was computed from this many rows of the first. See
 /// [`ReportStore::open_second_wave`](crate::store::ReportStore::open_second_wave).
 pub(super) async fn open(
-    statements: &Statements<'_>,
+    sql: &Sql<'_>,
     first: TaskDigest,
     second: &NextWave,
     expected: u64,
 ) -> Result<Option<(TaskDigest, Put)>, StoreError> {
-    let closed = find(statements, first).await?.filter(|(_, settings)| settings.is_closed());
+    let closed = find(sql, first).await?.filter(|(_, settings)| settings.is_closed());
     let Some((number, settings)) = closed else { return Ok(None) };
-    let (named, put) = match second_waves_of(statements, first).await?.first() {
+    let (named, put) = match second_waves_of(sql, first).await?.first() {
         Some(there) => (*there, Put::Updated),
         None => {
             let count = format!("SELECT count(*) FROM ldp_pca.reports_{number} WHERE xid <> {ERASED_XID}");
-            let found = statements.row(&count).await?.get::<_, i64>(0).unsigned_abs();
+            let found = sql.row(&count).await?.get::<_, i64>(0).unsigned_abs();
             if found != expected {
                 return Err(StoreError::OtherSums { first, found, expected });
             }
             if second.records < second.least {
-                configure(statements, number, &settings.reopening()).await?;
+                configure(sql, number, &settings.reopening()).await?;
                 return Ok(None);
             }
-            (second.task.digest(), put(statements, &second.task, Some(&settings.of_second_wave())).await?)
+            (second.task.digest(), put(sql, &second.task, Some(&settings.of_second_wave())).await?)
         }
     };
-    configure(statements, number, &TaskSettings { refined_by: Some(named), ..settings }).await?;
+    configure(sql, number, &TaskSettings { refined_by: Some(named), ..settings }).await?;
     Ok(Some((named, put)))
 }
 
 /// Locks a task, and returns its number and settings.
-async fn find(statements: &Statements<'_>, task: TaskDigest) -> Result<Option<(i32, TaskSettings)>, PostgresError> {
-    schema::check_durable(statements).await?;
-    let digest = task.to_string();
-    let Some((number, json)) = lock_alone(statements, &digest).await? else { return Ok(None) };
-    Ok(Some((number, PostgresError::settings(&digest, &json)?)))
+async fn find(sql: &Sql<'_>, task: TaskDigest) -> Result<Option<(i32, TaskSettings)>, PostgresError> {
+    schema::check_durable(sql).await?;
+    let Some((number, json)) = lock_alone(sql, task).await? else { return Ok(None) };
+    Ok(Some((number, PostgresError::settings(task, &json)?)))
 }
 
-async fn configure(statements: &Statements<'_>, number: i32, settings: &TaskSettings) -> Result<(), PostgresError> {
+async fn configure(sql: &Sql<'_>, number: i32, settings: &TaskSettings) -> Result<(), PostgresError> {
     let update = format!("UPDATE ldp_pca.tasks SET settings = $1::text::jsonb WHERE number = {number}");
-    statements.rows(&update, &[(&json_of(settings), Type::TEXT)]).await?;
-    statements.run(NEW_TASKS).await
+    sql.rows(&update, &[(&json_of(settings), Type::TEXT)]).await?;
+    sql.run(NEW_TASKS).await
 }
 
 /// The second waves of a task: the one that it names, and those that are there, also where it does not name them.
-pub(super) async fn second_waves_of(
-    statements: &Statements<'_>,
-    first: TaskDigest,
-) -> Result<Vec<TaskDigest>, PostgresError> {
-    let query = "SELECT settings->>'refined_by' FROM ldp_pca.tasks
-            WHERE digest = $1 AND settings->>'refined_by' IS NOT NULL
-        UNION ALL SELECT digest FROM ldp_pca.tasks WHERE document::json->'refinement'->>'parent' = $1";
-    let rows = statements.rows(query, &[(&first.to_string(), Type::TEXT)]).await?;
+pub(super) async fn second_waves_of(sql: &Sql<'_>, first: TaskDigest) -> Result<Vec<TaskDigest>, PostgresError> {
+    let query = format!(
+        "SELECT settings->>'refined_by' FROM ldp_pca.tasks
+            WHERE digest = '{first}' AND settings->>'refined_by' IS NOT NULL
+        UNION ALL SELECT digest FROM ldp_pca.tasks WHERE document::json->'refinement'->>'parent' = '{first}'"
+    );
+    let rows = sql.rows(&query, &[]).await?;
     Ok(rows.iter().filter_map(|row| row.get::<_, &str>(0).parse().ok()).collect())
 }

@@ -14,8 +14,8 @@ use super::error::PostgresError;
 use super::pool::Pool;
 use super::schema::ERASED_XID;
 use super::shared::Shared;
+use super::sql::LOCKS;
 use super::state::Awaited;
-use super::statements::LOCKS;
 use crate::store::queue::Waiting;
 use crate::store::{Batch, CommitError, Committed, Mark, TaskSettings, mark};
 use ldp_pca::report::{Report, ReportId, report_bytes};
@@ -59,20 +59,19 @@ struct Transaction {
 }
 
 async fn begin(client: &Client, shared: &Shared, alone: bool) -> Result<Transaction, CommitError> {
-    let (lock, number) = (if alone { "" } else { "_shared" }, shared.number);
+    let (lock, number, task) = (if alone { "" } else { "_shared" }, shared.number, shared.task.digest());
     let begin =
         format!("BEGIN; SET LOCAL statement_timeout = '60s'; SELECT pg_advisory_xact_lock{lock}({LOCKS}, {number})");
     client.batch_execute(&begin).await?;
     // After a copy replaced the tables, a number may be another task's.
     let query = format!(
         "SELECT pg_current_xact_id()::text::bigint, settings::text, records, {UNSAFE} FROM ldp_pca.tasks
-            WHERE number = {number} AND digest = $1"
+            WHERE number = {number} AND digest = '{task}'"
     );
-    let digest = shared.task.digest().to_string();
     // None if it was deleted, maybe by another aggregator.
-    let row = client.query_typed_opt(&query, &[(&digest, Type::TEXT)]).await?.ok_or(CommitError::Closed)?;
+    let row = client.query_typed_opt(&query, &[]).await?.ok_or(CommitError::Closed)?;
     durability::check(row.get(3))?;
-    let settings = PostgresError::settings(&digest, row.get(1))?;
+    let settings = PostgresError::settings(task, row.get(1))?;
     Ok(Transaction { id: row.get(0), settings, records: row.get(2) })
 }
 

@@ -11,13 +11,13 @@ pub(super) const LOCKS: i32 = 0x4c44_5041;
 /// The list of tasks is another one.
 pub(super) const NEW_TASKS: &str = "UPDATE ldp_pca.meta SET tasks_version = tasks_version + 1";
 
-/// Statements that do one thing together.
-pub(super) struct Statements<'a> {
+/// Statements that do one thing together, over one connection.
+pub(super) struct Sql<'a> {
     client: &'a Client,
     action: &'static str,
 }
 
-impl<'a> Statements<'a> {
+impl<'a> Sql<'a> {
     /// The statements of `action`.
     pub(super) fn to(action: &'static str, client: &'a Client) -> Self {
         Self { client, action }
