@@ -38,7 +38,6 @@ pub(super) struct State {
 struct Sum {
     aggregate: Aggregate,
     duplicates: u64,
-    passed_over: u64,
 }
 
 /// A sum to continue.
@@ -56,8 +55,8 @@ impl State {
         let Snapshot { aggregate, horizon, counted, passed_over } = snapshot;
         let counted = counted.into_iter().collect();
         Self {
-            ledger: Mutex::new(Ledger { horizon, counted, awaited: BTreeSet::new() }),
-            sum: Mutex::new(Sum { aggregate, duplicates, passed_over }),
+            ledger: Mutex::new(Ledger { horizon, counted, awaited: BTreeSet::new(), passed_over }),
+            sum: Mutex::new(Sum { aggregate, duplicates }),
             teller: Mutex::new(Some(teller)),
             counts,
         }
@@ -81,13 +80,13 @@ impl State {
             aggregate,
             horizon: ledger.horizon,
             counted: ledger.counted.iter().copied().collect(),
-            passed_over: sum.passed_over,
+            passed_over: ledger.passed_over,
         }
     }
 
     /// Rows that were read and are not reports of the task.
     pub(super) fn passed_over(&self) -> u64 {
-        hold(&self.sum).passed_over
+        self.ledger().passed_over
     }
 
     /// Batches were committed, with so many reports whose ids existed: if an own transaction brought others, `add` adds
@@ -105,11 +104,13 @@ impl State {
     /// Adds what was read up to `limit`, beside which there were rows that are not reports of the task.
     pub(super) fn advance(&self, limit: i64, read: Option<&Aggregate>, passed_over: u64) -> Result<(), AggregateError> {
         let mut sum = hold(&self.sum);
-        sum.passed_over += passed_over;
         if let Some(read) = read {
             sum.aggregate.merge(read)?;
         }
-        self.ledger().advance(limit);
+        let mut ledger = self.ledger();
+        ledger.advance(limit);
+        ledger.passed_over += passed_over;
+        drop(ledger);
         self.tell(&sum);
         Ok(())
     }
@@ -124,6 +125,7 @@ impl State {
 }
 
 /// Which transactions are in the sum, and which are awaited.
+#[derive(Default)]
 pub(super) struct Ledger {
     /// Every transaction below is in the sum.
     horizon: i64,
@@ -131,6 +133,8 @@ pub(super) struct Ledger {
     counted: BTreeSet<i64>,
     /// Own transactions whose outcome is awaited.
     awaited: BTreeSet<i64>,
+    /// Rows of the others that are not reports of the task.
+    passed_over: u64,
 }
 
 /// An own transaction whose outcome is awaited.
@@ -178,9 +182,14 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ldp_pca::mechanism::MechanismSpec;
+    use ldp_pca::privacy::Epsilon;
+    use ldp_pca::record::Bounding;
+    use ldp_pca::schema::Schema;
+    use ldp_pca::task::{Folds, Task};
 
     fn ledger() -> Ledger {
-        Ledger { horizon: 10, counted: BTreeSet::new(), awaited: BTreeSet::new() }
+        Ledger { horizon: 10, ..Ledger::default() }
     }
 
     #[test]
@@ -212,5 +221,15 @@ mod tests {
         assert_eq!(ledger.limit(20), Range { from: 10, to: 10, without: vec![] });
         ledger.given_up(late);
         assert_eq!(ledger.limit(20).to, 20);
+    }
+
+    #[test]
+    fn damage_is_told_while_reports_are_summed() {
+        let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 16, cap: 2 };
+        let (schema, folds) = (Schema::numeric(4).unwrap(), Folds::new(3).unwrap());
+        let aggregate = Aggregate::empty(&Task::new(schema, Bounding::UnitNorm, mechanism, folds).unwrap());
+        let state = State::new(Snapshot { aggregate, horizon: 10, counted: vec![], passed_over: 3 }, 0);
+        let awaited = state.ledger().begin(12);
+        state.committed(0, Some(awaited), |_| assert_eq!(state.passed_over(), 3));
     }
 }
