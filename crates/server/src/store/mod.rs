@@ -23,6 +23,7 @@ use std::thread;
 use serde::Serialize;
 use tokio::sync::watch;
 
+use self::queue::CommitQueue;
 use super::net::Portion;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::report::{Report, ReportId, report_bytes};
@@ -55,7 +56,8 @@ pub(super) trait ReportStore: Send + Sync + 'static {
     /// The second wave of a task: the one that it names, also if that was deleted, or the one that is there.
     fn second_wave_of(&self, first: TaskDigest) -> Option<TaskDigest> {
         let named = self.task(first).and_then(|first| first.settings().refined_by);
-        named.or_else(|| NextWave::among(self.tasks().iter().map(|task| task.task()), first))
+        let is_second = |task: &Task| task.refinement().is_some() && task.campaign() == first;
+        named.or_else(|| self.tasks().iter().map(|task| task.task()).find(|task| is_second(task)).map(Task::digest))
     }
 
     /// Adds a task, or changes the settings of an existing one. Durable when it returns. A second wave is refused where
@@ -125,21 +127,30 @@ pub(super) trait TaskReports: Send + Sync + 'static {
     /// The damage found when it was opened.
     fn damage(&self) -> Damage;
 
-    /// Reports seen.
-    fn counts(&self) -> Counts;
-
     /// The counts as they change. It ends when anybody deletes the task.
     fn watch_counts(&self) -> watch::Receiver<Counts>;
 
-    /// Commits that wait.
-    fn queued(&self) -> usize;
+    /// Reports seen.
+    fn counts(&self) -> Counts {
+        *self.watch_counts().borrow()
+    }
 
     /// The sum of at least the reports in earlier [`counts`](Self::counts). It waits, so do not call it on a request
     /// thread.
     fn aggregate(&self) -> Result<Aggregate, StoreError>;
 
+    /// The batches that wait.
+    fn queue(&self) -> &CommitQueue;
+
+    /// Commits that wait.
+    fn queued(&self) -> usize {
+        self.queue().queued()
+    }
+
     /// Stores a batch and counts its new reports. A caller that stops waiting does not stop the batch.
-    fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<Committed, CommitError>>;
+    fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<Committed, CommitError>> {
+        Box::pin(self.queue().commit(batch))
+    }
 
     /// The length of one report.
     fn report_bytes(&self) -> usize {
@@ -164,13 +175,6 @@ pub(super) struct NextWave {
     pub(super) records: u64,
     /// The least number of them. It may not be reached, because reports can be erased after the first wave was closed.
     pub(super) least: u64,
-}
-
-impl NextWave {
-    /// The one of these tasks that is the second wave of the task.
-    fn among<'a>(mut tasks: impl Iterator<Item = &'a Task>, first: TaskDigest) -> Option<TaskDigest> {
-        tasks.find(|task| task.refinement().is_some() && task.campaign() == first).map(Task::digest)
-    }
 }
 
 /// Whether something was made from these reports, and not from others of the same task.

@@ -14,7 +14,7 @@ pub(super) const MOST_WAITING: usize = 4096;
 const GROUP_BYTES: usize = 8 << 20;
 
 /// The end of a queue at which batches arrive. Its channel is dropped once it is closed.
-pub(super) struct CommitQueue(Mutex<Option<mpsc::Sender<Waiting>>>);
+pub(in super::super) struct CommitQueue(Mutex<Option<mpsc::Sender<Waiting>>>);
 
 /// The other end.
 pub(super) type Waits = mpsc::Receiver<Waiting>;

@@ -12,9 +12,7 @@ use super::totals::{Summing, Totals};
 use super::writer::Writer;
 use crate::locks::{hold, read_lock, write_lock};
 use crate::store::queue::CommitQueue;
-use crate::store::{
-    At, Batch, BoxFuture, CommitError, Committed, Counts, Damage, ErasedReports, StoreError, TaskReports, TaskSettings,
-};
+use crate::store::{At, CommitError, Counts, Damage, ErasedReports, StoreError, TaskReports, TaskSettings};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::report::{ReportId, report_bytes};
 use ldp_pca::task::Task;
@@ -113,24 +111,16 @@ impl TaskReports for FolderTask {
         self.damage.clone()
     }
 
-    fn counts(&self) -> Counts {
-        *self.shared.totals.counts.borrow()
-    }
-
     fn watch_counts(&self) -> watch::Receiver<Counts> {
         self.shared.totals.counts.subscribe()
-    }
-
-    fn queued(&self) -> usize {
-        self.queue.queued()
     }
 
     fn aggregate(&self) -> Result<Aggregate, StoreError> {
         Ok(self.shared.totals.aggregate())
     }
 
-    fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<Committed, CommitError>> {
-        Box::pin(self.queue.commit(batch))
+    fn queue(&self) -> &CommitQueue {
+        &self.queue
     }
 }
 

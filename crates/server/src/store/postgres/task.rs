@@ -11,9 +11,7 @@ use super::shared::Shared;
 use super::writer::{Commit, commit};
 use crate::locks::hold;
 use crate::store::queue::{self, CommitQueue, MOST_WAITING, Waiting, Waits};
-use crate::store::{
-    Batch, BoxFuture, CommitError, Committed, Counts, Damage, StoreError, StoreMetrics, TaskReports, TaskSettings, sum,
-};
+use crate::store::{CommitError, Counts, Damage, StoreError, StoreMetrics, TaskReports, TaskSettings, sum};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::task::Task;
@@ -72,24 +70,16 @@ impl TaskReports for PostgresTask {
         Damage { lost: self.shared.state.passed_over(), ..Damage::default() }
     }
 
-    fn counts(&self) -> Counts {
-        *self.shared.state.counts.borrow()
-    }
-
     fn watch_counts(&self) -> watch::Receiver<Counts> {
         self.shared.state.counts.clone()
-    }
-
-    fn queued(&self) -> usize {
-        self.queue.queued()
     }
 
     fn aggregate(&self) -> Result<Aggregate, StoreError> {
         Ok(self.shared.state.snapshot().aggregate)
     }
 
-    fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<Committed, CommitError>> {
-        Box::pin(self.queue.commit(batch))
+    fn queue(&self) -> &CommitQueue {
+        &self.queue
     }
 }
 
