@@ -5,9 +5,8 @@
 //! memory; there are snapshots of them in the database. While it cannot be reached nothing is acknowledged; afterwards
 //! everything resumes by itself.
 
-mod deletion;
+mod changes;
 mod durability;
-mod erasure;
 mod error;
 mod follower;
 mod pool;
@@ -19,7 +18,6 @@ mod state;
 mod task;
 #[cfg(test)]
 mod tests;
-mod waves;
 mod writer;
 
 use std::sync::{Arc, Mutex};
@@ -29,12 +27,10 @@ use tokio::runtime::Handle;
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
-use tokio_postgres::types::Type;
 
 use self::follower::{Follower, Tasks, tasks_of};
 use self::pool::{Address, Pool};
-use self::schema::{ERASED_XID, lock_alone};
-use self::sql::{LOCKS, NEW_TASKS, Sql};
+use self::sql::{LOCKS, Sql};
 use super::{
     DeletedTask, Erase, ErasedReports, NextWave, Put, RefinementPlan, ReportStore, StoreError, StoreMetrics,
     TaskReports, TaskSettings,
@@ -104,7 +100,7 @@ impl PostgresStore {
         let putting = Sql::to("store a task", &client);
         putting.begin().await?;
         for task in tasks {
-            put(&putting, task, None).await?;
+            changes::put(&putting, task, None).await?;
         }
         putting.run("COMMIT").await?;
         let pool = Arc::new(Pool::new(address.clone(), options.connections));
@@ -180,36 +176,36 @@ impl ReportStore for PostgresStore {
     }
 
     fn put(&self, task: Task, settings: TaskSettings) -> Result<Put, StoreError> {
-        self.change("store a task", async |sql| put(sql, &task, Some(&settings)).await)
+        self.change("store a task", async |sql| changes::put(sql, &task, Some(&settings)).await)
     }
 
     fn delete(&self, digest: TaskDigest, erase: Erase) -> Result<bool, StoreError> {
-        self.change("delete a task", async |sql| deletion::delete(sql, digest, erase).await)
+        self.change("delete a task", async |sql| changes::delete(sql, digest, erase).await)
     }
 
     fn deleted(&self) -> Result<Vec<DeletedTask>, StoreError> {
-        self.change("list deleted tasks", deletion::deleted)
+        self.change("list deleted tasks", changes::deleted)
     }
 
     fn erase(&self, task: &DeletedTask) -> Result<(), StoreError> {
         let condition = format!("number = {}", task.key);
-        let erased = self.change("erase a deleted task", async |sql| deletion::erase_where(sql, &condition).await);
+        let erased = self.change("erase a deleted task", async |sql| changes::erase_where(sql, &condition).await);
         erased.map(drop)
     }
 
     fn erase_reports(&self, task: TaskDigest, ids: &[ReportId]) -> Result<Option<ErasedReports>, StoreError> {
         let Some(reports) = self.task(task) else { return Ok(None) };
-        self.change("erase reports", async |sql| erasure::erase(sql, reports.task(), ids).await)
+        self.change("erase reports", async |sql| changes::erase_reports(sql, reports.task(), ids).await)
     }
 
     fn close_first_wave(&self, task: TaskDigest, plan: RefinementPlan) -> Result<bool, StoreError> {
-        self.change("close a first wave", async |sql| waves::close(sql, task, plan).await)
+        self.change("close a first wave", async |sql| changes::close_first_wave(sql, task, plan).await)
     }
 
     fn open_second_wave(&self, first: TaskDigest, second: NextWave) -> Result<Option<(TaskDigest, Put)>, StoreError> {
         let Some(reports) = self.task(first) else { return Ok(None) };
         let rows = second.records + reports.damage().lost;
-        self.change("open a second wave", async |sql| waves::open(sql, first, &second, rows).await)
+        self.change("open a second wave", async |sql| changes::open_second_wave(sql, first, &second, rows).await)
     }
 
     fn check(&self) -> Result<(), String> {
@@ -243,48 +239,4 @@ impl Drop for PostgresStore {
         self.driver.abort();
         tasks_of(&self.tasks).iter().for_each(|task| task.close());
     }
-}
-
-/// Adds a task, or gives it other settings if there are some, in the caller's transaction, which has the list of tasks
-/// for itself. With a quota its reports are counted. What an aggregator has set of a second wave stays, also where
-/// another one has not heard of it yet.
-async fn put(sql: &Sql<'_>, task: &Task, settings: Option<&TaskSettings>) -> Result<Put, StoreError> {
-    schema::check_durable(sql).await?;
-    let (digest, json) = (task.digest(), json_of(&settings.cloned().unwrap_or_default()));
-    let insert = format!(
-        "INSERT INTO ldp_pca.tasks (digest, document, settings) VALUES ('{digest}', $1, $2::text::jsonb)
-            ON CONFLICT (digest) DO NOTHING RETURNING number"
-    );
-    let created = sql.rows(&insert, &[(&task.to_json(), Type::TEXT), (&json, Type::TEXT)]).await?;
-    if let Some(row) = created.first() {
-        if let Some(first) = task.refinement().map(|_| task.campaign())
-            && let Some(second) = waves::second_waves_of(sql, first).await?.into_iter().find(|second| *second != digest)
-        {
-            return Err(StoreError::SecondWave { first, second });
-        }
-        sql.run(&schema::create_reports(row.get(0))).await?;
-    }
-    let put = if created.is_empty() { Put::Updated } else { Put::Created };
-    if put == Put::Updated && settings.is_none() {
-        return Ok(put);
-    }
-    let Some((number, _)) = lock_alone(sql, digest).await? else { return Ok(put) };
-    let configure = format!(
-        "UPDATE ldp_pca.tasks SET settings = $1::text::jsonb || CASE WHEN settings ? 'closed'
-            THEN jsonb_strip_nulls(jsonb_build_object(
-                'closed', settings->'closed', 'refined_by', settings->'refined_by',
-                'refine_after', settings->'refine_after', 'refine_rank', settings->'refine_rank'))
-            ELSE '{{}}'::jsonb END,
-            records = CASE WHEN $1::text::jsonb ? 'max_records'
-            THEN coalesce(records, (SELECT count(*) FROM ldp_pca.reports_{number} WHERE xid <> {ERASED_XID})) END
-            WHERE number = {number}"
-    );
-    sql.rows(&configure, &[(&json, Type::TEXT)]).await?;
-    sql.run(NEW_TASKS).await?;
-    Ok(put)
-}
-
-/// The settings as the table has them.
-fn json_of(settings: &TaskSettings) -> String {
-    serde_json::to_string(settings).expect("settings are numbers, texts and lists")
 }
