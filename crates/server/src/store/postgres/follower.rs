@@ -10,14 +10,13 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Row};
 
-use super::durability::{self, UNSAFE};
 use super::error::PostgresError;
 use super::pool::{Address, Database, Pool};
-use super::schema::IDENTITY;
-use super::shared::{FoundTask, Shared};
+use super::schema::{IDENTITY, UNSAFE};
 use super::sql::Sql;
+use super::state::{FoundTask, Range, Shared};
 use super::task::PostgresTask;
-use super::{PostgresOptions, schema, snapshots, state::Range};
+use super::{PostgresOptions, schema, snapshots};
 use crate::locks::{hold, read_lock, write_lock};
 use crate::store::{TaskReports, sum};
 use ldp_pca::aggregate::Aggregate;
@@ -77,7 +76,7 @@ impl Follower {
         let rows = Sql::to("show what is new", client).rows(&query, &[]).await?;
         let row = rows.first().ok_or(PostgresError::Replaced)?;
         let (version, identity, ended): (i64, String, i64) = (row.get(0), row.get(1), row.get(2));
-        let durable = durability::check(row.get(4));
+        let durable = schema::durable(row.get(4));
         if let Some(before) = self.identity.as_ref().filter(|before| **before != identity) {
             if !reconnected {
                 return Err(PostgresError::Replaced);

@@ -6,12 +6,10 @@
 //! everything resumes by itself.
 
 mod changes;
-mod durability;
 mod error;
 mod follower;
 mod pool;
 mod schema;
-mod shared;
 mod snapshots;
 mod sql;
 mod state;

@@ -13,7 +13,6 @@
 //!
 //! A task has a table of its own, so that erasing it removes its bytes at once and no row repeats its digest.
 
-use super::durability::{self, UNSAFE};
 use super::error::PostgresError;
 use super::sql::{LOCKS, Sql};
 use ldp_pca::task::TaskDigest;
@@ -81,6 +80,17 @@ pub(super) fn create_reports(number: i32) -> String {
     )
 }
 
+/// Names, in SQL, a setting with which the database may lose confirmed data; null if there is none. The settings can be
+/// reloaded while it runs.
+pub(super) const UNSAFE: &str = "CASE WHEN current_setting('fsync') = 'off' THEN 'fsync'
+    WHEN current_setting('full_page_writes') = 'off' THEN 'full_page_writes'
+    WHEN current_setting('synchronous_commit') = 'off' THEN 'synchronous_commit' END";
+
+/// The result of [`UNSAFE`].
+pub(super) fn durable(found: Option<&str>) -> Result<(), PostgresError> {
+    found.map_or(Ok(()), |setting| Err(PostgresError::NotDurable(setting.into())))
+}
+
 /// Checks that what the database confirms stays.
 pub(super) async fn check_durable(sql: &Sql<'_>) -> Result<(), PostgresError> {
     let query =
@@ -89,7 +99,7 @@ pub(super) async fn check_durable(sql: &Sql<'_>) -> Result<(), PostgresError> {
     if row.get::<_, i32>(1) < 130_000 {
         return Err(PostgresError::TooOld(row.get(0)));
     }
-    durability::check(row.get(2))
+    durable(row.get(2))
 }
 
 /// Creates the tables, or checks that they are this release's.

@@ -1,5 +1,5 @@
-//! The transactions that are in the sum. Several aggregators add to the table, each follows it, and each sum must
-//! contain each report once.
+//! The state of a task: its settings, its sum, and the transactions that are in the sum. Several aggregators add to the
+//! table, each follows it, and each sum must contain each report once.
 //!
 //! The sum has every transaction below `horizon`, and those of `counted`: this aggregator's own, added when they were
 //! committed, so their reports need not be read back. A follower moves the horizon in three steps:
@@ -16,13 +16,60 @@
 //! answer to a commit was lost.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 
 use tokio::sync::watch;
 
-use crate::locks::hold;
-use crate::store::Counts;
+use super::snapshots::Compared;
+use crate::locks::{hold, read_lock, write_lock};
+use crate::store::{Counts, TaskSettings};
 use ldp_pca::aggregate::{Aggregate, AggregateError};
+use ldp_pca::report::ReportId;
+use ldp_pca::task::Task;
+
+/// A task as the database has it.
+pub(super) struct FoundTask {
+    pub(super) task: Task,
+    pub(super) number: i32,
+    pub(super) settings: TaskSettings,
+    pub(super) erased: i64,
+}
+
+/// A task's state for its writers and the follower.
+pub(super) struct Shared {
+    pub(super) task: Task,
+    /// The task's number in this database.
+    pub(super) number: i32,
+    /// How many of its reports were erased before it was read.
+    pub(super) erased: i64,
+    settings: RwLock<Arc<TaskSettings>>,
+    pub(super) state: State,
+    /// Reports in the last known snapshot.
+    pub(super) last_snapshot: AtomicU64,
+    /// The transaction up to which the sum was compared with the table.
+    pub(super) compared: Mutex<Compared>,
+    /// A report of the last own commit, which the database has as long as it keeps what it confirms.
+    pub(super) confirmed: Mutex<Option<ReportId>>,
+}
+
+impl Shared {
+    pub(super) fn new(found: FoundTask, snapshot: Snapshot, duplicates: u64) -> Self {
+        let FoundTask { task, number, settings, erased } = found;
+        let last_snapshot = AtomicU64::new(snapshot.aggregate.records());
+        let compared = Mutex::new(Compared::of(&snapshot));
+        let (settings, state) = (RwLock::new(Arc::new(settings)), State::new(snapshot, duplicates));
+        Self { task, number, erased, settings, state, last_snapshot, compared, confirmed: Mutex::default() }
+    }
+
+    pub(super) fn settings(&self) -> Arc<TaskSettings> {
+        Arc::clone(&read_lock(&self.settings))
+    }
+
+    pub(super) fn configure(&self, settings: TaskSettings) {
+        *write_lock(&self.settings) = Arc::new(settings);
+    }
+}
 
 /// A sum, and the transactions in it.
 pub(super) struct State {
@@ -186,7 +233,7 @@ mod tests {
     use ldp_pca::privacy::Epsilon;
     use ldp_pca::record::Bounding;
     use ldp_pca::schema::Schema;
-    use ldp_pca::task::{Folds, Task};
+    use ldp_pca::task::Folds;
 
     fn ledger() -> Ledger {
         Ledger { horizon: 10, ..Ledger::default() }

@@ -7,7 +7,7 @@ use tokio::sync::{Mutex as AsyncMutex, watch};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::pool::Pool;
-use super::shared::Shared;
+use super::state::Shared;
 use super::writer::{Commit, commit};
 use crate::locks::hold;
 use crate::store::queue::{self, CommitQueue, MOST_WAITING, Waiting, Waits};

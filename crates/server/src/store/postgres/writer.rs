@@ -7,15 +7,15 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use tokio_postgres::{Client, Row, types::Type};
+use tokio_postgres::error::Severity;
+use tokio_postgres::types::Type;
+use tokio_postgres::{Client, Row, SimpleQueryMessage};
 
-use super::durability::{self, UNSAFE};
-use super::error::PostgresError;
+use super::error::{PostgresError, describe};
 use super::pool::Pool;
-use super::schema::ERASED_XID;
-use super::shared::Shared;
+use super::schema::{ERASED_XID, UNSAFE, durable};
 use super::sql::LOCKS;
-use super::state::Awaited;
+use super::state::{Awaited, Shared};
 use crate::store::queue::Waiting;
 use crate::store::{Batch, CommitError, Committed, Mark, TaskSettings, mark};
 use ldp_pca::report::{Report, ReportId, report_bytes};
@@ -70,7 +70,7 @@ async fn begin(client: &Client, shared: &Shared, alone: bool) -> Result<Transact
     );
     // None if it was deleted, maybe by another aggregator.
     let row = client.query_typed_opt(&query, &[]).await?.ok_or(CommitError::Closed)?;
-    durability::check(row.get(3))?;
+    durable(row.get(3))?;
     let settings = PostgresError::settings(task, row.get(1))?;
     Ok(Transaction { id: row.get(0), settings, records: row.get(2) })
 }
@@ -99,7 +99,7 @@ async fn store(
     }
     let marks = marks(client, number, group, &rows, &new).await?;
     let awaited = (!new.is_empty()).then(|| shared.state.ledger().begin(transaction.id));
-    let committed = durability::commit(client).await;
+    let committed = commit_durably(client).await;
     if let (Err(_), Some(awaited)) = (&committed, awaited) {
         shared.state.ledger().given_up(awaited);
     }
@@ -123,6 +123,25 @@ async fn store(
         .map(|(waiting, refusal)| refusal.map_or_else(|| Ok(outcome(&waiting.batch)), Err))
         .collect();
     Ok(Commit { outcomes, new: counted, awaited })
+}
+
+/// Commits, and asks the same session in the same message whether that was durable: a session takes on new settings
+/// only between two messages.
+async fn commit_durably(client: &Client) -> Result<(), CommitError> {
+    // A time limit that ended the wait for a standby would end it with success.
+    let commit = format!("SELECT set_config('statement_timeout', '0', true), {UNSAFE}; COMMIT");
+    let answers = client.simple_query(&commit).await.map_err(uncommitted)?;
+    let found = answers.iter().find_map(|answer| match answer {
+        SimpleQueryMessage::Row(row) => row.try_get(1).ok().flatten(),
+        _ => None,
+    });
+    durable(found).map_err(|error| CommitError::Unknown(error.to_string()))
+}
+
+/// A COMMIT that the database refused did nothing. One whose session ended instead may have been done.
+fn uncommitted(error: tokio_postgres::Error) -> CommitError {
+    let refused = error.as_db_error().is_some_and(|error| error.parsed_severity() == Some(Severity::Error));
+    if refused { error.into() } else { CommitError::Unknown(describe(&error)) }
 }
 
 /// The marks of the stored reports whose ids have duplicates in the batches.
