@@ -113,7 +113,8 @@ pub(super) async fn create(sql: &Sql<'_>) -> Result<(), PostgresError> {
         sql.run(&insert).await?;
     }
     sql.run("COMMIT").await?;
-    match sql.row("SELECT version FROM ldp_pca.meta").await?.get(0) {
+    let rows = sql.rows("SELECT version FROM ldp_pca.meta", &[]).await?;
+    match rows.first().map_or(0, |row| row.get(0)) {
         VERSION => Ok(()),
         found => Err(PostgresError::Version { found, expected: VERSION }),
     }

@@ -62,7 +62,10 @@ pub(super) async fn read(
     // Both of one moment: reports may be erased between two.
     let sql = Sql::to("read a snapshot", client);
     sql.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
-    let snapshot = find(&sql, task, number).await?.unwrap_or_else(empty);
+    let Some(snapshot) = find(&sql, task, number).await? else {
+        sql.run("ROLLBACK").await?;
+        return Ok(empty());
+    };
     let compared = Compared::of(&snapshot);
     let found = compared.rows_since(&sql, number, &Compared::default()).await?;
     sql.run("ROLLBACK").await?;
@@ -84,8 +87,10 @@ pub(super) async fn read(
 
 /// The last snapshot, if it can be read.
 async fn find(sql: &Sql<'_>, task: &Task, number: i32) -> Result<Option<Snapshot>, PostgresError> {
-    let from = format!("ldp_pca.snapshots WHERE task = {number} ORDER BY part");
-    let rows = sql.rows(&format!("SELECT horizon, counted, bytes, passed_over FROM {from}"), &[]).await?;
+    let query = format!(
+        "SELECT horizon, counted, bytes, passed_over FROM ldp_pca.snapshots WHERE task = {number} ORDER BY part"
+    );
+    let rows = sql.rows(&query, &[]).await?;
     let bytes: Vec<u8> = rows.iter().flat_map(|row| row.get::<_, &[u8]>(2)).copied().collect();
     let (Some(row), Ok(aggregate)) = (rows.first(), Aggregate::from_bytes(&bytes, task)) else { return Ok(None) };
     let passed_over = row.get::<_, i64>(3).unsigned_abs();
