@@ -135,11 +135,13 @@ fn cause(error: &StoreError) -> String {
 }
 
 impl StoreError {
-    /// The problem as anybody may read it: without the server's paths.
+    /// The problem as anybody may read it: without the server's paths and addresses.
     pub(in super::super) fn for_clients(&self) -> String {
         match self {
             Self::Refused { problem, .. } => problem.clone(),
             Self::Full { source, .. } => format!("the disk is full ({})", source.for_clients()),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(error) => error.for_clients(),
             error => cause(error),
         }
     }
@@ -179,5 +181,12 @@ mod tests {
         let source = StoreError::io("write", Path::new("/data/probe.tmp"), io::Error::other("no room left"));
         let full = StoreError::Full { path: "/data".into(), source: Box::new(source) }.to_string();
         assert!(full.starts_with("the disk of /data is full (no room left): delete a task"), "{full}");
+    }
+
+    #[cfg(feature = "postgres")]
+    #[test]
+    fn nobody_is_told_where_the_database_is() {
+        let error = super::super::PostgresError::Connect { server: "db.example:5433".into(), reason: "refused".into() };
+        assert_eq!(StoreError::from(error).for_clients(), "the database cannot be reached");
     }
 }

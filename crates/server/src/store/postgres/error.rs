@@ -108,6 +108,14 @@ impl PostgresError {
         move |error| Self::Query { action, reason: describe(&error) }
     }
 
+    /// The problem as anybody may read it: without the database's address, which the follower logs.
+    pub(in super::super) fn for_clients(&self) -> String {
+        match self {
+            Self::Connect { .. } => "the database cannot be reached".into(),
+            error => error.to_string(),
+        }
+    }
+
     /// The settings of a task, as the table has them.
     pub(super) fn settings(task: TaskDigest, json: &str) -> Result<TaskSettings, Self> {
         serde_json::from_str(json)
@@ -117,11 +125,7 @@ impl PostgresError {
 
 impl From<PostgresError> for CommitError {
     fn from(error: PostgresError) -> Self {
-        match error {
-            // Clients need not know its address; the follower logs it.
-            PostgresError::Connect { .. } => Self::Write("the database cannot be reached".into()),
-            error => Self::Write(error.to_string()),
-        }
+        Self::Write(error.for_clients())
     }
 }
 
