@@ -11,6 +11,8 @@ mod metrics;
 mod postgres;
 mod queue;
 mod settings;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::future::Future;
@@ -304,25 +306,5 @@ fn take_out(aggregate: &mut Aggregate, task: &Task, reports: &[Report], left: Ve
 impl fmt::Debug for dyn TaskReports {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "TaskReports {{ task: {}, counts: {:?} }}", self.task().digest(), self.counts())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use ldp_pca::internal::waves::Refinement;
-
-    /// A second wave of the task along one axis.
-    pub(super) fn second_wave(task: &Task, axis: usize, records: u64) -> NextWave {
-        let mut direction = vec![0; task.dimension()];
-        direction[axis] = 1 << 20;
-        let refinement = Refinement::new(task.digest(), vec![direction], vec![1 << 16], 1 << 40).unwrap();
-        let task = task.refined_by(refinement, task.guarantee().epsilon, Some(16), Some(2)).unwrap();
-        NextWave { task, records, least: 4 }
-    }
-
-    #[test]
-    fn the_mark_of_a_report_is_the_checksum_that_it_ends_with() {
-        assert_eq!(mark(&[1, 2, 3, 4, 5, 6]), [3, 4, 5, 6]);
     }
 }

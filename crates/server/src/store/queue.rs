@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     fn batch(bytes: usize) -> Batch {
-        Batch { reports: Vec::new(), bytes: vec![0; bytes], closed: None, permit: None }
+        Batch { bytes: vec![0; bytes], ..Batch::empty() }
     }
 
     #[test]

@@ -1008,13 +1008,11 @@ pub(super) fn now() -> u64 {
 mod tests {
     use std::slice;
 
-    use chacha20::ChaCha8Rng;
-    use rand::SeedableRng;
-
-    use super::super::tests::model::{commit, compact, folder, options, reports};
+    use super::super::tests::model::{folder, options};
     use super::super::{FolderStore, task_folder};
     use super::*;
     use crate::store::ReportStore;
+    use crate::store::tests::{commit, compact, reports};
 
     /// A repair leaves it as it is.
     #[test]
@@ -1028,7 +1026,7 @@ mod tests {
     fn no_column_that_is_changed_and_no_row_that_is_missing_is_silent() {
         let (root, task) = (folder(), compact());
         let store = FolderStore::open(root.path(), slice::from_ref(&task), options()).unwrap();
-        let all = reports(&task, &mut ChaCha8Rng::seed_from_u64(1), 30);
+        let all = reports(&task, 1, 30);
         all.chunks(5).for_each(|part| _ = commit(&store, &task, part).unwrap());
         store.erase_reports(task.digest(), &[all[3].id(), all[4].id()]).unwrap();
         drop(store);

@@ -4,23 +4,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::slice::from_ref;
 
-use chacha20::ChaCha8Rng;
-use rand::SeedableRng;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
 use super::super::database::FILE;
 use super::super::maintenance::{Acknowledged, acknowledge, backup, deleted, merge, repair, restore};
 use super::super::{FolderStore, deleted_folder, task_folder};
-use super::model::{commit, compact, copy_folder, dense, exported, files_below, folder, open, options, problems};
-use super::model::{quiet, reports, sum};
-use crate::store::{Committed, Damage, Erase, ReportStore, StoreError, TaskSettings};
+use super::model::{copy_folder, exported, files_below, folder, open, options, problems, quiet};
+use crate::store::tests::{commit, committed, compact, dense, reports, sum};
+use crate::store::{Damage, Erase, ReportStore, StoreError, TaskSettings};
 use ldp_pca::report::Report;
 use ldp_pca::task::Task;
 
 /// Fifty reports in batches of seven, all of them in the written sum.
 fn filled(task: &Task) -> (TempDir, Vec<Report>) {
-    let (root, all) = (folder(), reports(task, &mut ChaCha8Rng::seed_from_u64(5), 50));
+    let (root, all) = (folder(), reports(task, 5, 50));
     let store = FolderStore::open(root.path(), from_ref(task), options()).unwrap();
     all.chunks(7).for_each(|part| _ = commit(&store, task, part).unwrap());
     (root, all)
@@ -49,7 +47,7 @@ fn is_lossy<T>(done: &Result<T, StoreError>, reports: u64) -> bool {
 #[test]
 fn a_loss_is_told_until_somebody_acknowledges_it_wherever_the_reports_go() {
     let (task, [place, copy]) = (compact(), [(); 2].map(|()| folder()));
-    let all = reports(&task, &mut ChaCha8Rng::seed_from_u64(8), 50);
+    let all = reports(&task, 8, 50);
     let store = FolderStore::open(place.path(), from_ref(&task), options()).unwrap();
     commit(&store, &task, &all[..20]).unwrap();
     drop(store);
@@ -84,7 +82,7 @@ fn a_loss_is_told_until_somebody_acknowledges_it_wherever_the_reports_go() {
     assert_eq!((acknowledge(&root, None).unwrap(), damage(&root, &task)), (vec![], Damage::default()));
     assert_eq!(problems(&root), [""; 0]);
     let store = open(&root).unwrap();
-    assert_eq!(commit(&store, &task, &all).unwrap(), Committed { accepted: 30, duplicate: 20, conflicting: 0 });
+    assert_eq!(commit(&store, &task, &all), committed(30, 20));
 }
 
 #[test]

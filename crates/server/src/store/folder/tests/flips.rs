@@ -11,10 +11,10 @@ use rand::{RngExt, SeedableRng};
 use tempfile::TempDir;
 
 use super::super::maintenance::{acknowledge, repair, restore, verify};
-use super::model::{Held, commit, compact, dense, exported, files_below, folder, open, problems};
-use super::model::{options, quiet, reports, sum, tasks};
+use super::model::{Held, exported, files_below, folder, open, options, problems, quiet};
+use crate::store::tests::{commit, compact, dense, ids, reports_with_rng, sum, tasks};
 use crate::store::{Erase, FolderStore, ReportStore, TaskSettings};
-use ldp_pca::report::{Report, ReportId};
+use ldp_pca::report::Report;
 use ldp_pca::task::Task;
 
 /// A folder in memory, with what its tasks hold. The last one is deleted.
@@ -32,11 +32,10 @@ impl Whole {
         let tasks = [compact(), dense(), tasks().remove(1)].map(|task| {
             let mut held = Held { settings: settings.clone(), ..Held::default() };
             store.put(task.clone(), settings.clone()).unwrap();
-            let all = reports(&task, &mut rng, 70);
+            let all = reports_with_rng(&task, &mut rng, 70);
             let send = |all: &[Report]| all.chunks(7).for_each(|part| _ = commit(&store, &task, part).unwrap());
             send(&all[..35]);
-            let ids: Vec<ReportId> = all[3..6].iter().map(Report::id).collect();
-            store.erase_reports(task.digest(), &ids).unwrap();
+            store.erase_reports(task.digest(), &ids(&all[3..6])).unwrap();
             send(&all[35..]);
             held.erase(all[3..6].iter().cloned());
             held.add(all[..3].iter().chain(&all[6..]).cloned());

@@ -4,18 +4,16 @@ use std::slice;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use chacha20::ChaCha8Rng;
-use rand::SeedableRng;
-
 use super::super::maintenance::backup;
-use super::model::{commit, dense, exported, folder, open, options, problems, reports, sum};
+use super::model::{exported, folder, open, options, problems};
+use crate::store::tests::{commit, dense, reports, sum};
 use crate::store::{Damage, FolderOptions, FolderStore, ReportStore};
 
 #[test]
 fn an_export_and_a_backup_are_of_a_prefix_that_has_all_that_was_acknowledged() {
     let (place, task, told) = (folder(), dense(), AtomicUsize::new(0));
     let root = place.path().join("data");
-    let all = reports(&task, &mut ChaCha8Rng::seed_from_u64(4), 900);
+    let all = reports(&task, 4, 900);
     let options = FolderOptions { log_bytes: 4000, ..options() };
     let store = FolderStore::open(&root, slice::from_ref(&task), options).unwrap();
     thread::scope(|scope| {

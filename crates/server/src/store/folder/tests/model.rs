@@ -10,70 +10,20 @@ use chacha20::ChaCha8Rng;
 use futures_util::future::join_all;
 use rand::{RngExt, SeedableRng};
 use tempfile::{TempDir, tempdir, tempdir_in};
-use tokio::runtime::Builder;
 
 use super::super::maintenance::{BackedUp, backup, export, merge, restore, verify};
 use super::super::{FolderOptions, FolderStore, task_folder};
+use crate::store::tests::{batch, commit, committed, dense, ids, reports_with_rng, sum, tasks, wait};
 use crate::store::{
     Batch, CommitError, Committed, Damage, DeletedTask, Erase, ErasedReports, Put, ReportStore, StoreError,
     TaskSettings,
 };
-use ldp_pca::aggregate::Aggregate;
-use ldp_pca::mechanism::{Calibration, MechanismSpec};
-use ldp_pca::privacy::{Delta, Epsilon};
-use ldp_pca::record::Bounding;
-use ldp_pca::report::{Report, ReportId, report_bytes};
-use ldp_pca::schema::Schema;
-use ldp_pca::task::{Folds, Task, TaskDigest};
+use ldp_pca::report::{Report, report_bytes};
+use ldp_pca::task::{Task, TaskDigest};
 
 /// Lives of a store, and what happens in each.
 const LIVES: u64 = 18;
 const STEPS: usize = 70;
-
-fn task(dimension: usize, mechanism: MechanismSpec) -> Task {
-    Task::new(Schema::numeric(dimension).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(2).unwrap()).unwrap()
-}
-
-/// Two with compact reports.
-pub(in super::super) fn tasks() -> Vec<Task> {
-    let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 8, cap: 1 };
-    vec![task(2, mechanism), task(3, mechanism)]
-}
-
-/// Compact reports of 35 bytes.
-pub(in super::super) fn compact() -> Task {
-    task(6, MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 16, cap: 2 })
-}
-
-/// Dense reports.
-pub(in super::super) fn dense() -> Task {
-    let (epsilon, delta) = (Epsilon::new(2.0).unwrap(), Delta::new(1e-6).unwrap());
-    task(6, MechanismSpec::Gaussian { epsilon, delta, calibration: Calibration::Analytic })
-}
-
-pub(in super::super) fn reports(task: &Task, rng: &mut ChaCha8Rng, count: usize) -> Vec<Report> {
-    let record = task.bound((0..task.dimension()).map(|index| 1.0 + index as f64).collect()).unwrap();
-    (0..count).map(|_| task.randomize_with_rng(&record, None, rng).unwrap()).collect()
-}
-
-pub(in super::super) fn batch(reports: &[Report]) -> Batch {
-    let bytes = reports.iter().flat_map(Report::to_bytes).collect();
-    Batch { reports: reports.to_vec(), bytes, ..Batch::empty() }
-}
-
-pub(in super::super) fn sum<'a>(task: &Task, reports: impl IntoIterator<Item = &'a Report>) -> Aggregate {
-    let mut aggregate = Aggregate::empty(task);
-    aggregate.accumulate(task, &reports.into_iter().cloned().collect::<Vec<Report>>()).unwrap();
-    aggregate
-}
-
-pub(in super::super) fn commit(store: &FolderStore, task: &Task, reports: &[Report]) -> Result<Committed, CommitError> {
-    wait(store.task(task.digest()).unwrap().commit(batch(reports)))
-}
-
-fn wait<T>(work: impl Future<Output = T>) -> T {
-    Builder::new_current_thread().build().unwrap().block_on(work)
-}
 
 /// A folder in memory where the system can: nothing here has to survive a power cut.
 pub(in super::super) fn folder() -> TempDir {
@@ -146,8 +96,7 @@ impl Held {
         assert_eq!(*task.settings(), self.settings);
         assert_eq!(task.aggregate().unwrap(), sum(task.task(), self.counted.values()));
         let known: Vec<Report> = self.counted.values().chain(self.erased.values()).cloned().collect();
-        let duplicate = known.len() as u64;
-        assert_eq!(commit(store, task.task(), &known), Ok(Committed { duplicate, ..Committed::default() }));
+        assert_eq!(commit(store, task.task(), &known), committed(0, known.len() as u64));
     }
 }
 
@@ -251,7 +200,7 @@ impl Life {
         let batches: Vec<Vec<Report>> = (0..self.rng.random_range(1..4))
             .map(|_| {
                 let count = self.rng.random_range(1..9);
-                let mut sent = reports(&task, &mut self.rng, count);
+                let mut sent = reports_with_rng(&task, &mut self.rng, count);
                 for known in [&held.counted, &held.erased] {
                     let skipped = self.rng.random_range(0..20);
                     sent.extend(known.values().skip(skipped).take(2).cloned());
@@ -287,7 +236,7 @@ impl Life {
     fn erase_reports(&mut self) {
         let task = self.some_task();
         let (skipped, count) = (self.rng.random_range(0..10), self.rng.random_range(0..4));
-        let unknown = reports(&task, &mut self.rng, 1).remove(0);
+        let unknown = reports_with_rng(&task, &mut self.rng, 1).remove(0);
         let files = task_folder(&self.root(), task.digest());
         let store = self.store.as_ref().unwrap();
         let Some(held) = self.served.get_mut(&task.digest()) else {
@@ -295,7 +244,7 @@ impl Life {
         };
         let wanted: Vec<Report> = held.counted.values().skip(skipped).take(count).cloned().collect();
         let before: Vec<Report> = held.erased.values().take(1).cloned().collect();
-        let ids: Vec<ReportId> = wanted.iter().chain(&before).chain([&unknown]).map(Report::id).collect();
+        let ids = ids(wanted.iter().chain(&before).chain([&unknown]));
         quiet(store);
         assert!(wanted.iter().all(|report| report.payload().len() < 16 || is_in_files(&files, report)));
         let (erased, before) = (wanted.len() as u64, before.len() as u64);
@@ -359,14 +308,14 @@ impl Life {
     fn merge(&mut self) {
         let task = self.some_task();
         let mut held = self.served.get(&task.digest()).cloned().unwrap_or_default();
-        let mut sent = reports(&task, &mut self.rng, 9);
+        let mut sent = reports_with_rng(&task, &mut self.rng, 9);
         sent.extend(held.counted.values().step_by(2).cloned());
         let gone = [sent[0].clone(), sent[sent.len() - 1].clone()];
         sent.extend(held.erased.values().cloned());
         let other = folder();
         let source = FolderStore::open(other.path(), slice::from_ref(&task), self.options.clone()).unwrap();
         sent.chunks(4).for_each(|part| assert_eq!(commit(&source, &task, part).unwrap().accepted, part.len() as u64));
-        source.erase_reports(task.digest(), &gone.each_ref().map(Report::id)).unwrap();
+        source.erase_reports(task.digest(), &ids(&gone)).unwrap();
         // Its server may have it open.
         let source = Some(source).filter(|_| self.rng.random_bool(0.5));
         self.store = None;

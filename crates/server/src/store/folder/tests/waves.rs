@@ -3,23 +3,18 @@
 use std::path::{Path, PathBuf};
 use std::slice;
 
-use chacha20::ChaCha8Rng;
-use rand::SeedableRng;
-
 use super::super::FolderStore;
 use super::super::maintenance::{deleted, merge, restore, tasks as tasks_of};
-use super::model::{commit, folder, open, options, reports, sum, tasks};
-use crate::store::tests::second_wave;
-use crate::store::{CommitError, Committed, Erase, Put, RefinementPlan, ReportStore, StoreError, TaskSettings};
+use super::model::{folder, open, options};
+use crate::store::tests::{PLAN, commit, ids, make_second_wave, reports, second_wave, sum, tasks};
+use crate::store::{CommitError, Erase, Put, ReportStore, StoreError, TaskSettings};
 use ldp_pca::report::Report;
 use ldp_pca::task::Task;
-
-const PLAN: RefinementPlan = RefinementPlan { after: 4, rank: 1 };
 
 /// The task of a first wave, and reports.
 fn first() -> (Task, Vec<Report>) {
     let task = tasks().remove(1);
-    let all = reports(&task, &mut ChaCha8Rng::seed_from_u64(2), 30);
+    let all = reports(&task, 2, 30);
     (task, all)
 }
 
@@ -31,41 +26,16 @@ fn filled(root: &Path, task: &Task, reports: &[Report]) -> FolderStore {
 
 #[test]
 fn a_second_wave_is_of_the_reports_that_are_there_and_the_only_one() {
-    let ((task, all), root) = (first(), folder());
-    let store = filled(root.path(), &task, &all[..5]);
-    let settings = TaskSettings { minimum_batch: Some(3), ..TaskSettings::default() };
-    store.put(task.clone(), settings.clone()).unwrap();
-    let open_of =
-        |store: &FolderStore, axis, records| store.open_second_wave(task.digest(), second_wave(&task, axis, records));
-    assert_eq!(open_of(&store, 0, 5).unwrap(), None, "the first one goes on");
-    assert!(store.close_first_wave(task.digest(), PLAN).unwrap());
-    // Somebody erases a report after the sums were computed.
-    store.erase_reports(task.digest(), &[all[0].id()]).unwrap();
-    assert!(matches!(open_of(&store, 0, 5), Err(StoreError::OtherSums { found: 4, expected: 5, .. })));
-    store.erase_reports(task.digest(), &[all[1].id()]).unwrap();
-    assert_eq!(open_of(&store, 0, 3).unwrap(), None, "too few are left");
-    let found = store.task(task.digest()).unwrap().settings();
-    assert_eq!((found.is_closed(), found.refined_by, store.tasks().len()), (false, None, 1));
-    commit(&store, &task, &all[5..6]).unwrap();
-    assert!(store.close_first_wave(task.digest(), PLAN).unwrap());
-    // A crash after the second wave was added, and before the first one named it.
-    let second = second_wave(&task, 0, 4).task;
-    let named = second.digest();
-    assert_eq!(store.put(second.clone(), settings.clone()).unwrap(), Put::Created);
-    drop(store);
-    let store = open(root.path()).unwrap();
-    for _ in 0..2 {
-        assert_eq!(open_of(&store, 1, 4).unwrap(), Some((named, Put::Updated)));
+    for by_hand in [false, true] {
+        let ((task, all), root) = (first(), folder());
+        let store = filled(root.path(), &task, &[]);
+        let second = make_second_wave([&store, &store], &task, by_hand);
+        let settings = store.task(task.digest()).unwrap().settings();
+        drop(store);
+        let store = open(root.path()).unwrap();
+        assert_eq!(store.task(task.digest()).unwrap().settings(), settings);
+        assert_eq!(commit(&store, &task, &all[..1]), Err(CommitError::Refined(Some(second))));
     }
-    let refused = store.put(second_wave(&task, 1, 4).task, TaskSettings::default());
-    assert!(matches!(refused, Err(StoreError::SecondWave { second, .. }) if second == named), "{refused:?}");
-    assert_eq!(store.put(second, settings.clone()).unwrap(), Put::Updated);
-    drop(store);
-    let store = open(root.path()).unwrap();
-    let found = store.task(task.digest()).unwrap().settings();
-    assert_eq!(*found, TaskSettings { refined_by: Some(named), ..settings.closing(PLAN) });
-    assert_eq!(commit(&store, &task, &all[..6]), Ok(Committed { duplicate: 6, ..Committed::default() }));
-    assert_eq!(commit(&store, &task, &all), Err(CommitError::Refined(Some(named))));
 }
 
 /// Closes the first wave, and opens a second one along an axis.
@@ -114,7 +84,7 @@ fn a_merge_keeps_a_first_wave_closed_and_refuses_what_its_second_wave_does_not_k
     further(&[&more], &here);
     assert_eq!(tasks_of(&new).unwrap(), []);
     // Reports that were erased are not there.
-    open(&more).unwrap().erase_reports(task.digest(), &[20, 21, 19].map(|report| all[report].id())).unwrap();
+    open(&more).unwrap().erase_reports(task.digest(), &ids(&all[19..22])).unwrap();
     merge(&[&here], &more).unwrap();
     assert_eq!(open(&more).unwrap().task(task.digest()).unwrap().aggregate().unwrap(), sum(&task, &all[..19]));
 }
