@@ -38,50 +38,12 @@ pub(super) fn probe(root: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::OpenOptions;
-    use std::io::Write;
-    use std::process::{Command, Stdio};
-
-    use chacha20::ChaCha8Rng;
-    use rand::SeedableRng;
-    use tempfile::{TempDir, tempdir};
+    use tempfile::tempdir;
 
     use super::super::maintenance::backup;
-    use super::super::tests::model::{commit, reports, tasks};
     use super::super::{FolderOptions, FolderStore};
+    use crate::store::tests::{SmallDisk, commit, reports, tasks};
     use crate::store::{CommitError, Erase, ReportStore, TaskSettings};
-
-    /// A small disk; `None`, with a message, where this user may mount none.
-    struct SmallDisk(TempDir);
-
-    impl SmallDisk {
-        fn mount(megabytes: u32) -> Option<Self> {
-            let folder = tempdir().unwrap();
-            let size = format!("size={megabytes}m");
-            let mounted = Command::new("mount")
-                .args(["-t", "tmpfs", "-o", &size, "tmpfs"])
-                .arg(folder.path())
-                .stderr(Stdio::null())
-                .status();
-            if mounted.is_ok_and(|status| status.success()) {
-                return Some(Self(folder));
-            }
-            eprintln!("skipped: this user cannot mount a small disk");
-            None
-        }
-
-        /// Leaves no byte.
-        fn fill(&self) {
-            let mut file = OpenOptions::new().append(true).create(true).open(self.0.path().join("filler")).unwrap();
-            while file.write_all(&[1; 4096]).is_ok() {}
-        }
-    }
-
-    impl Drop for SmallDisk {
-        fn drop(&mut self) {
-            let _ = Command::new("umount").arg("-l").arg(self.0.path()).status();
-        }
-    }
 
     #[test]
     fn a_full_disk_lets_a_start_and_a_deletion_through() {
@@ -89,8 +51,7 @@ mod tests {
         let root = disk.0.path().join("data");
         let tasks = tasks();
         let open = || FolderStore::open(&root, &tasks, FolderOptions::default());
-        let mut rng = ChaCha8Rng::seed_from_u64(1);
-        let (large, small) = (reports(&tasks[0], &mut rng, 80_000), reports(&tasks[1], &mut rng, 100));
+        let (large, small) = (reports(&tasks[0], 1, 80_000), reports(&tasks[1], 2, 100));
         let store = open().unwrap();
         commit(&store, &tasks[0], &large).unwrap();
         commit(&store, &tasks[1], &small[..50]).unwrap();
@@ -104,7 +65,7 @@ mod tests {
         }
         let store = open().unwrap();
         disk.fill();
-        assert!(matches!(commit(&store, &tasks[0], &reports(&tasks[0], &mut rng, 1_000)), Err(CommitError::Write(_))));
+        assert!(matches!(commit(&store, &tasks[0], &reports(&tasks[0], 3, 1_000)), Err(CommitError::Write(_))));
         let reason = store.check().unwrap_err();
         assert!(reason.contains("is full") && reason.contains("DELETE") && !reason.contains("repair"), "{reason}");
         assert!(store.delete(tasks[0].digest(), Erase::AfterGrace).unwrap());

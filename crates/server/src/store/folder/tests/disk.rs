@@ -9,7 +9,6 @@
 //! or torn.
 
 #![allow(unsafe_code, reason = "a VFS is made of C functions")]
-#![allow(non_snake_case, reason = "the names of SQLite's methods")]
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
@@ -31,14 +30,13 @@ use rusqlite::ffi::{
     SQLITE_OK, sqlite3_file, sqlite3_io_methods, sqlite3_vfs, sqlite3_vfs_find, sqlite3_vfs_register,
 };
 use tempfile::{TempDir, tempdir};
-use tokio::runtime::{Builder, Runtime};
 
 use super::super::database::FILE;
 use super::super::{FolderOptions, FolderStore, task_folder};
-use super::model::{batch, reports, sum, tasks};
 use crate::locks::hold;
-use crate::store::{Batch, CommitError, Committed, Damage, ReportStore, StoreError, TaskReports, TaskSettings};
-use ldp_pca::report::{Report, ReportId};
+use crate::store::tests::{batch, commit, committed, ids, reports, reports_with_rng, sum, tasks, wait};
+use crate::store::{CommitError, Committed, Damage, ReportStore, StoreError, TaskReports, TaskSettings};
+use ldp_pca::report::Report;
 use ldp_pca::task::Task;
 
 /// A disk keeps or loses so many bytes together.
@@ -238,103 +236,42 @@ fn register() {
     // SAFETY: the default VFS stays where it is, and so does this one, which has its functions but for two.
     unsafe {
         let real = sqlite3_vfs_find(ptr::null());
-        let (zName, pNext, pAppData) = (c"simulated".as_ptr(), ptr::null_mut(), real.cast());
-        let vfs = sqlite3_vfs { zName, pNext, pAppData, xOpen: Some(open), xDelete: Some(delete), ..*real };
+        let vfs = sqlite3_vfs {
+            zName: c"simulated".as_ptr(),
+            pNext: ptr::null_mut(),
+            pAppData: real.cast(),
+            xOpen: Some(open),
+            xDelete: Some(delete),
+            ..*real
+        };
         assert_eq!(sqlite3_vfs_register(Box::leak(Box::new(vfs)), 1), SQLITE_OK);
     }
 }
 
-/// The file that SQLite has. The default VFS has needs more bytes for its own, so there is room for this one.
+/// An open file on a disk. It begins with the methods that SQLite calls, and so is where the file says that they are.
 #[repr(C)]
-struct Handle {
-    base: sqlite3_file,
-    open: *mut Open,
-}
-
-/// An open file on a disk.
 struct Open {
+    methods: sqlite3_io_methods,
+    /// The methods of the default VFS, whose file it is.
+    real: *const sqlite3_io_methods,
     disk: &'static Disk,
     path: PathBuf,
-    /// The file of the default VFS.
-    real: Vec<u64>,
 }
 
-impl Open {
-    fn real(&mut self) -> *mut sqlite3_file {
-        self.real.as_mut_ptr().cast()
-    }
-}
-
-static METHODS: sqlite3_io_methods = sqlite3_io_methods {
-    iVersion: 2,
-    xClose: Some(xClose),
-    xRead: Some(xRead),
-    xWrite: Some(xWrite),
-    xTruncate: Some(xTruncate),
-    xSync: Some(xSync),
-    xFileSize: Some(xFileSize),
-    xLock: Some(xLock),
-    xUnlock: Some(xUnlock),
-    xCheckReservedLock: Some(xCheckReservedLock),
-    xFileControl: Some(xFileControl),
-    xSectorSize: Some(xSectorSize),
-    xDeviceCharacteristics: Some(xDeviceCharacteristics),
-    xShmMap: Some(xShmMap),
-    xShmLock: Some(xShmLock),
-    xShmBarrier: Some(xShmBarrier),
-    xShmUnmap: Some(xShmUnmap),
-    xFetch: None,
-    xUnfetch: None,
-};
-
-/// Calls a method of a file of the default VFS.
+/// Calls a method of the default VFS.
 macro_rules! call {
-    ($real:expr, $method:ident $(, $argument:expr)*) => {{
-        let real = $real;
-        (*(*real).pMethods).$method.map_or(SQLITE_IOERR, |method| method(real $(, $argument)*))
-    }};
-}
-
-macro_rules! pass_on {
-    ($($method:ident($($argument:ident: $of:ty),*);)*) => {$(
-        unsafe extern "C" fn $method(file: *mut sqlite3_file $(, $argument: $of)*) -> c_int {
-            // SAFETY: SQLite calls it with a file that `open` opened, and what the method takes.
-            unsafe { call!(opened(file).real(), $method $(, $argument)*) }
-        }
-    )*};
-}
-
-pass_on! {
-    xRead(buffer: *mut c_void, bytes: c_int, start: i64);
-    xFileSize(size: *mut i64);
-    xLock(level: c_int);
-    xUnlock(level: c_int);
-    xCheckReservedLock(found: *mut c_int);
-    xFileControl(operation: c_int, argument: *mut c_void);
-    xSectorSize();
-    xDeviceCharacteristics();
-    xShmMap(page: c_int, bytes: c_int, extend: c_int, mapped: *mut *mut c_void);
-    xShmLock(first: c_int, count: c_int, flags: c_int);
-    xShmUnmap(remove: c_int);
-}
-
-unsafe extern "C" fn xShmBarrier(file: *mut sqlite3_file) {
-    // SAFETY: SQLite calls it with a file that `open` opened.
-    unsafe {
-        let real = opened(file).real();
-        if let Some(barrier) = (*(*real).pMethods).xShmBarrier {
-            barrier(real);
-        }
-    }
+    ($file:expr, $method:ident $(, $argument:expr)*) => {
+        (*opened($file).real).$method.map_or(SQLITE_IOERR, |method| method($file $(, $argument)*))
+    };
 }
 
 /// What belongs to a file.
 ///
 /// # Safety
-/// [`open`] opened it, and nothing else uses it meanwhile.
-unsafe fn opened<'a>(file: *mut sqlite3_file) -> &'a mut Open {
+/// [`open`] opened it.
+unsafe fn opened<'a>(file: *mut sqlite3_file) -> &'a Open {
     // SAFETY: as the caller says.
-    unsafe { &mut *(*file.cast::<Handle>()).open }
+    unsafe { &*(*file).pMethods.cast::<Open>() }
 }
 
 unsafe fn path_of<'a>(name: *const c_char) -> Option<&'a Path> {
@@ -349,23 +286,30 @@ unsafe extern "C" fn open(
     flags: c_int,
     found: *mut c_int,
 ) -> c_int {
-    // SAFETY: `register` has put the default VFS there. SQLite calls it with room for a file of either kind, and with
-    // a name that stays as long as the file is open.
+    // SAFETY: `register` has put the default VFS there. SQLite calls it with room for its file, and with a name that
+    // stays as long as the file is open.
     unsafe {
         let real = (*vfs).pAppData.cast::<sqlite3_vfs>();
         let Some(open) = (*real).xOpen else { return SQLITE_IOERR };
         let Some((path, disk)) = path_of(name).and_then(|path| Some((path, Disk::of(path)?))) else {
             return open(real, name, file, flags, found);
         };
-        (*file).pMethods = ptr::null();
         let mut state = hold(&disk.state);
         let was_there = path.exists();
-        let room = vec![0; ((*real).szOsFile as usize).div_ceil(8)];
-        let mut opened = Box::new(Open { disk, path: path.to_owned(), real: room });
-        let result = open(real, name, opened.real(), flags, found);
+        let result = open(real, name, file, flags, found);
         if result == SQLITE_OK {
             state.open(path, was_there);
-            *file.cast::<Handle>() = Handle { base: sqlite3_file { pMethods: &METHODS }, open: Box::into_raw(opened) };
+            let real = (*file).pMethods;
+            let methods = sqlite3_io_methods {
+                iVersion: 2,
+                xClose: Some(close),
+                xWrite: Some(write),
+                xTruncate: Some(truncate),
+                xSync: Some(sync),
+                ..*real
+            };
+            let opened = Box::new(Open { methods, real, disk, path: path.to_owned() });
+            (*file).pMethods = Box::into_raw(opened).cast::<sqlite3_io_methods>();
         }
         result
     }
@@ -392,15 +336,16 @@ unsafe extern "C" fn delete(vfs: *mut sqlite3_vfs, name: *const c_char, sync: c_
     }
 }
 
-unsafe extern "C" fn xClose(file: *mut sqlite3_file) -> c_int {
+unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
     // SAFETY: SQLite calls it once with a file that `open` opened, and the last time.
     unsafe {
-        let mut opened = Box::from_raw((*file.cast::<Handle>()).open);
-        call!(opened.real(), xClose)
+        let opened = Box::from_raw((*file).pMethods.cast_mut().cast::<Open>());
+        (*file).pMethods = opened.real;
+        (*opened.real).xClose.map_or(SQLITE_IOERR, |close| close(file))
     }
 }
 
-unsafe extern "C" fn xWrite(file: *mut sqlite3_file, from: *const c_void, count: c_int, start: i64) -> c_int {
+unsafe extern "C" fn write(file: *mut sqlite3_file, from: *const c_void, count: c_int, start: i64) -> c_int {
     // SAFETY: SQLite calls it with a file that `open` opened, and as many bytes.
     let (opened, bytes) = unsafe { (opened(file), slice::from_raw_parts(from.cast::<u8>(), count as usize)) };
     let mut state = hold(&opened.disk.state);
@@ -416,11 +361,11 @@ unsafe extern "C" fn xWrite(file: *mut sqlite3_file, from: *const c_void, count:
     image.length = image.length.max(start as usize + bytes.len());
     image.since.push(Change::Written(start as usize, bytes.to_vec()));
     // SAFETY: these are the first of the bytes.
-    let result = unsafe { call!(opened.real(), xWrite, from, bytes.len() as c_int, start) };
+    let result = unsafe { call!(file, xWrite, from, bytes.len() as c_int, start) };
     if result == SQLITE_OK && missing > 0 { SQLITE_FULL } else { result }
 }
 
-unsafe extern "C" fn xTruncate(file: *mut sqlite3_file, length: i64) -> c_int {
+unsafe extern "C" fn truncate(file: *mut sqlite3_file, length: i64) -> c_int {
     // SAFETY: SQLite calls it with a file that `open` opened.
     let opened = unsafe { opened(file) };
     let mut state = hold(&opened.disk.state);
@@ -431,11 +376,11 @@ unsafe extern "C" fn xTruncate(file: *mut sqlite3_file, length: i64) -> c_int {
     image.length = length as usize;
     image.since.push(Change::Cut(length as usize));
     // SAFETY: it is open.
-    unsafe { call!(opened.real(), xTruncate, length) }
+    unsafe { call!(file, xTruncate, length) }
 }
 
 /// Real files need not be synced.
-unsafe extern "C" fn xSync(file: *mut sqlite3_file, _: c_int) -> c_int {
+unsafe extern "C" fn sync(file: *mut sqlite3_file, _: c_int) -> c_int {
     // SAFETY: SQLite calls it with a file that `open` opened.
     let opened = unsafe { opened(file) };
     let mut state = hold(&opened.disk.state);
@@ -464,7 +409,6 @@ struct Place {
     disk: &'static Disk,
     task: Task,
     options: FolderOptions,
-    runtime: Runtime,
     root: PathBuf,
     _folder: TempDir,
 }
@@ -473,8 +417,8 @@ impl Place {
     fn new(seed: u64, options: FolderOptions) -> Self {
         let folder = tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
-        let (disk, runtime) = (Disk::new(&root, seed), Builder::new_current_thread().build().unwrap());
-        let mut place = Self { store: None, disk, task: task(), options, runtime, root, _folder: folder };
+        let (disk, task) = (Disk::new(&root, seed), tasks().remove(0));
+        let mut place = Self { store: None, disk, task, options, root, _folder: folder };
         place.open();
         place
     }
@@ -509,6 +453,26 @@ impl Place {
         self.disk.cut_power();
     }
 
+    /// Starts the store again, however often the machine stops while it does.
+    fn restart(&mut self, rng: &mut ChaCha8Rng) {
+        loop {
+            if rng.random_bool(0.7) {
+                self.cut_power();
+            } else {
+                self.kill();
+            }
+            if rng.random_bool(0.5) {
+                self.disk.fail(rng.random_range(0..30), Fault::Stop);
+            }
+            let opened = self.try_open();
+            if self.disk.failures() == 0 {
+                self.disk.heal();
+                opened.unwrap();
+                return assert_eq!(self.reports().damage(), Damage::default());
+            }
+        }
+    }
+
     fn store(&self) -> &FolderStore {
         self.store.as_ref().unwrap()
     }
@@ -519,16 +483,14 @@ impl Place {
 
     /// Returns when the writer has done what follows on the batch, too.
     fn commit(&self, reports: &[Report]) -> Result<Committed, CommitError> {
-        let task = self.reports();
-        let committed = self.runtime.block_on(task.commit(batch(reports)));
-        self.runtime.block_on(task.commit(Batch::empty())).unwrap();
+        let committed = commit(self.store(), &self.task, reports);
+        commit(self.store(), &self.task, &[]).unwrap();
         committed
     }
 
     /// How many of these it erased, now or before.
     fn erase(&self, reports: &[Report]) -> Result<u64, StoreError> {
-        let ids: Vec<ReportId> = reports.iter().map(Report::id).collect();
-        let erased = self.store().erase_reports(self.task.digest(), &ids)?.unwrap();
+        let erased = self.store().erase_reports(self.task.digest(), &ids(reports))?.unwrap();
         assert_eq!(erased.unknown, 0);
         Ok(erased.erased + erased.before)
     }
@@ -547,141 +509,82 @@ impl Place {
     }
 }
 
-fn accepted(accepted: usize) -> Result<Committed, CommitError> {
-    Ok(Committed { accepted: accepted as u64, ..Committed::default() })
+fn accepted(reports: usize) -> Result<Committed, CommitError> {
+    committed(reports as u64, 0)
 }
 
-/// A life on a machine that stops again and again, and what it has to hold.
-struct Life {
-    place: Place,
-    rng: ChaCha8Rng,
-    counted: Vec<Report>,
-    /// Sent, and not answered.
-    doubtful: Vec<Report>,
-    erased: Vec<Report>,
-    /// To be erased, and not answered.
-    erasing: Vec<Report>,
-    /// Those that were acknowledged last, and those that were tried since.
-    settings: Vec<TaskSettings>,
-}
-
-impl Life {
-    fn new(seed: u64) -> Self {
-        let summed_reports = [1, 40, 1 << 17][seed as usize % 3];
-        let log_bytes = [1, 2_000, 16 << 20][seed as usize / 3 % 3];
-        let place = Place::new(seed, FolderOptions { summed_reports, log_bytes, ..FolderOptions::default() });
-        let (rng, settings) = (ChaCha8Rng::seed_from_u64(seed), vec![TaskSettings::default()]);
-        let (counted, doubtful, erased, erasing) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { place, rng, counted, doubtful, erased, erasing, settings }
-    }
-
-    fn step(&mut self) {
-        match self.rng.random_range(0..100) {
-            0..60 => self.upload(),
-            60..70 => self.erase(),
-            70..80 => {
-                let minimum_batch = Some(self.rng.random_range(1..1_000));
-                self.settings.push(TaskSettings { minimum_batch, ..TaskSettings::default() });
-                if self.place.configure(&self.settings[self.settings.len() - 1]).is_ok() {
-                    self.settings.drain(..self.settings.len() - 1);
-                }
-            }
-            80..85 => self.place.close(),
-            _ => self.place.disk.fail(self.rng.random_range(0..80), Fault::Stop),
-        }
-        if self.place.store.is_none() || self.place.disk.failures() > 0 {
-            self.restart();
-        }
-    }
-
-    /// A few batches at once, of new reports and of some sent before.
-    fn upload(&mut self) {
-        let Self { place, rng, counted, doubtful, erased, .. } = self;
-        let mut sent = Vec::new();
-        for _ in 0..rng.random_range(1..5) {
-            let count = [1, 4, 400][rng.random_range(0..3)];
-            let skipped = rng.random_range(0..50);
-            let repeats: Vec<Report> = counted.iter().chain(&*erased).skip(skipped).take(2).cloned().collect();
-            sent.push((reports(&place.task, rng, count), repeats));
-        }
-        let task = place.reports();
-        let commits = sent.iter().map(|(new, repeats)| task.commit(batch(&[&new[..], &repeats[..]].concat())));
-        let outcomes = place.runtime.block_on(join_all(commits));
-        for ((new, repeats), outcome) in sent.into_iter().zip(outcomes) {
-            match outcome {
-                Ok(outcome) => {
-                    let (accepted, duplicate) = (new.len() as u64, repeats.len() as u64);
-                    assert_eq!(outcome, Committed { accepted, duplicate, conflicting: 0 });
-                    counted.extend(new);
-                }
-                Err(CommitError::Unknown(_) | CommitError::Write(_)) if place.disk.failures() > 0 => {
-                    doubtful.extend(new);
-                }
-                Err(error) => panic!("{error}"),
-            }
-        }
-    }
-
-    fn erase(&mut self) {
-        let count = self.counted.len().min(3);
-        let first = self.rng.random_range(0..=self.counted.len() - count);
-        let wanted: Vec<Report> = self.counted.drain(first..first + count).collect();
-        match self.place.erase(&wanted) {
-            Ok(erased) => {
-                assert_eq!(erased, count as u64);
-                self.erased.extend(wanted);
-            }
-            Err(_) if self.place.disk.failures() > 0 => self.erasing.extend(wanted),
-            Err(error) => panic!("{error}"),
-        }
-    }
-
-    /// Starts the store again, however often the machine stops while it does, and compares.
-    fn restart(&mut self) {
-        loop {
-            if self.rng.random_bool(0.7) {
-                self.place.cut_power();
-            } else {
-                self.place.kill();
-            }
-            if self.rng.random_bool(0.5) {
-                self.place.disk.fail(self.rng.random_range(0..30), Fault::Stop);
-            }
-            let opened = self.place.try_open();
-            if self.place.disk.failures() == 0 {
-                opened.unwrap();
-                break;
-            }
-        }
-        self.place.disk.heal();
-        let Self { place, counted, doubtful, erased, erasing, settings, .. } = self;
-        assert_eq!(place.reports().damage(), Damage::default());
-        let found = TaskSettings::clone(&place.reports().settings());
-        assert!(settings.contains(&found), "{found:?}");
-        *settings = vec![found];
-        let most = counted.len() + doubtful.len() + erasing.len();
-        assert!((counted.len()..=most).contains(&place.records()));
-        // What was in doubt is there whole or not at all, and can be done again.
-        place.commit(doubtful).unwrap();
-        counted.append(doubtful);
-        assert_eq!(place.erase(erasing).unwrap(), erasing.len() as u64);
-        erased.append(erasing);
-        assert_eq!(place.commit(erased).unwrap().accepted, 0);
-        place.assert_holds(counted);
-    }
-}
-
+/// Lives on a machine that stops again and again, also while the store starts.
 #[test]
 fn after_power_cuts_every_acknowledged_report_is_there_once() {
-    let (mut counted, mut erased) = (0, 0);
+    let (mut kept, mut gone) = (0, 0);
     for seed in 0..18 {
-        let mut life = Life::new(seed);
-        (0..40).for_each(|_| life.step());
-        life.restart();
-        counted += life.counted.len();
-        erased += life.erased.len();
+        let summed_reports = [1, 40, 1 << 17][seed % 3];
+        let log_bytes = [1, 2_000, 16 << 20][seed / 3 % 3];
+        let options = FolderOptions { summed_reports, log_bytes, ..FolderOptions::default() };
+        let (mut place, mut rng) = (Place::new(seed as u64, options), ChaCha8Rng::seed_from_u64(seed as u64));
+        let (mut counted, mut erased) = (Vec::<Report>::new(), Vec::<Report>::new());
+        let mut settings = TaskSettings::default();
+        for _ in 0..15 {
+            // What was sent and is not answered, and what was to be erased.
+            let (mut doubtful, mut erasing) = (Vec::<Report>::new(), Vec::<Report>::new());
+            let mut tried = settings.clone();
+            place.disk.fail(rng.random_range(0..200), Fault::Stop);
+            for _ in 0..rng.random_range(1..4) {
+                // A few batches at once, of new reports and of some sent before.
+                let sizes: Vec<usize> =
+                    (0..rng.random_range(1..5)).map(|_| [1, 4, 400][rng.random_range(0..3)]).collect();
+                let sent: Vec<_> = sizes.iter().map(|size| reports_with_rng(&place.task, &mut rng, *size)).collect();
+                let known = counted.iter().chain(&erased);
+                let repeats: Vec<Report> = known.skip(rng.random_range(0..50)).take(2).cloned().collect();
+                let task = place.reports();
+                let commits = sent.iter().map(|new| task.commit(batch(&[&new[..], &repeats[..]].concat())));
+                for (new, outcome) in sent.iter().zip(wait(join_all(commits))) {
+                    match outcome {
+                        Err(CommitError::Unknown(_) | CommitError::Write(_)) if place.disk.failures() > 0 => {
+                            doubtful.extend_from_slice(new);
+                        }
+                        outcome => {
+                            assert_eq!(outcome, committed(new.len() as u64, repeats.len() as u64));
+                            counted.extend_from_slice(new);
+                        }
+                    }
+                }
+                if rng.random_bool(0.2) {
+                    let first = rng.random_range(0..=counted.len() - counted.len().min(3));
+                    let wanted: Vec<Report> = counted.drain(first..counted.len().min(first + 3)).collect();
+                    let done = place.erase(&wanted);
+                    assert!(done.as_ref().is_ok_and(|done| *done == wanted.len() as u64) || place.disk.failures() > 0);
+                    let gone = if done.is_ok() { &mut erased } else { &mut erasing };
+                    gone.extend(wanted);
+                }
+                if rng.random_bool(0.2) && tried == settings {
+                    tried.minimum_batch = Some(rng.random_range(1..1_000));
+                    match place.configure(&tried) {
+                        Ok(()) => settings = tried.clone(),
+                        Err(error) => assert!(place.disk.failures() > 0, "{error}"),
+                    }
+                }
+            }
+            if rng.random_bool(0.1) {
+                place.close();
+            }
+            place.restart(&mut rng);
+            let found = TaskSettings::clone(&place.reports().settings());
+            assert!([&settings, &tried].contains(&&found), "{found:?}");
+            settings = found;
+            let most = counted.len() + doubtful.len() + erasing.len();
+            assert!((counted.len()..=most).contains(&place.records()));
+            // What was in doubt is there whole or not at all, and can be done again.
+            place.commit(&doubtful).unwrap();
+            counted.append(&mut doubtful);
+            assert_eq!(place.erase(&erasing).unwrap(), erasing.len() as u64);
+            erased.append(&mut erasing);
+            assert_eq!(place.commit(&erased).unwrap().accepted, 0);
+            place.assert_holds(&counted);
+        }
+        (kept, gone) = (kept + counted.len(), gone + erased.len());
     }
-    assert!(counted > 10_000 && erased > 50, "too little happened: {counted} reports, {erased} erased");
+    assert!(kept > 10_000 && gone > 50, "too little happened: {kept} reports, {gone} erased");
 }
 
 /// At any operation of a commit, and of the writing of the sum and of the log that follows.
@@ -692,7 +595,7 @@ fn after_a_failed_sync_nothing_is_acknowledged_and_what_was_is_there() {
         for operation in 0.. {
             let seed = 100 * end + operation;
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
-            let reports = reports(&task(), &mut rng, 60);
+            let reports = reports(&tasks()[0], seed, 60);
             let log_bytes = (20 * reports[0].to_bytes().len()) as u64;
             let options = FolderOptions { summed_reports: 1, log_bytes, ..FolderOptions::default() };
             let mut place = Place::new(seed, options);
@@ -765,7 +668,7 @@ fn a_full_disk_refuses_and_with_more_room_everything_goes_on() {
         let mut stored = Vec::new();
         let (mut refused, mut kept) = (0, 0);
         for room in (0..40_000).step_by(531) {
-            let new = reports(&place.task, &mut rng, 5);
+            let new = reports_with_rng(&place.task, &mut rng, 5);
             place.disk.set_room(room);
             let sent = place.commit(&new);
             if sent.is_err() {
@@ -804,8 +707,4 @@ fn a_full_disk_refuses_and_with_more_room_everything_goes_on() {
         place.open();
         place.assert_holds(&stored);
     }
-}
-
-fn task() -> Task {
-    tasks().remove(0)
 }
