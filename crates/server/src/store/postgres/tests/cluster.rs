@@ -43,10 +43,8 @@ impl Cluster {
         // PostgreSQL does not run as root.
         let root = fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
         let user = root.then(|| unprivileged().expect("a user postgres or nobody"));
-        if let Some((uid, gid)) = user {
-            chown(folder.path(), Some(uid), Some(gid)).unwrap();
-        }
         let cluster = Self { folder, programs, user };
+        cluster.give(cluster.folder.path());
         make(&cluster);
         let conf = cluster.data().join("postgresql.conf");
         let socket = cluster.folder.path().display();
@@ -89,12 +87,7 @@ impl Cluster {
 
     /// Its address.
     pub(super) fn address(&self) -> String {
-        self.address_at(&self.folder.path().display().to_string())
-    }
-
-    /// Its address behind another host.
-    pub(super) fn address_at(&self, host: &str) -> String {
-        format!("postgres:///postgres?user=me&host={host}")
+        format!("postgres:///postgres?user=me&host={}", self.folder.path().display())
     }
 
     /// The socket that it listens on.
@@ -153,31 +146,17 @@ impl Cluster {
         assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());
     }
 
-    /// Gives it a small disk of its own for tables; `None`, with a message, where this user may mount none.
-    pub(super) fn mount(&self, megabytes: u32) -> Option<Mounted> {
-        let folder = self.folder.path().join("small");
-        fs::create_dir(&folder).unwrap();
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &format!("size={megabytes}m"), "tmpfs"])
-            .arg(&folder)
-            .stderr(Stdio::null())
-            .status();
-        if !mounted.is_ok_and(|status| status.success()) {
-            eprintln!("skipped: this user cannot mount a small disk");
-            return None;
-        }
-        let mounted = Mounted(folder);
+    /// Makes a folder that of its user.
+    pub(super) fn give(&self, folder: &Path) {
         if let Some((uid, gid)) = self.user {
-            chown(&mounted.0, Some(uid), Some(gid)).unwrap();
+            chown(folder, Some(uid), Some(gid)).unwrap();
         }
-        Some(mounted)
     }
 
     /// A dump of the database, as pg_dump makes it.
     pub(super) fn dump(&self) -> Vec<u8> {
-        let dump =
-            self.command("pg_dump").args(["-h", self.folder.path().to_str().unwrap(), "-U", "me", "postgres"]).output();
-        let dump = dump.unwrap();
+        let folder = self.folder.path().to_str().unwrap();
+        let dump = self.command("pg_dump").args(["-h", folder, "-U", "me", "postgres"]).output().unwrap();
         assert!(dump.status.success(), "{}", String::from_utf8_lossy(&dump.stderr));
         dump.stdout
     }
@@ -199,14 +178,9 @@ impl Cluster {
 
     /// Runs a program whose last argument is the data folder.
     fn run(&self, program: &str, arguments: &[&str]) {
-        let status = self
-            .command(program)
-            .args(arguments)
-            .arg(self.data())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .status()
-            .unwrap();
+        let mut command = self.command(program);
+        command.args(arguments).arg(self.data()).stdin(Stdio::null()).stdout(Stdio::null());
+        let status = command.status().unwrap();
         let log = fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
         assert!(status.success(), "{program} failed: {log}");
     }
@@ -223,24 +197,10 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        let stop = self
-            .command("pg_ctl")
-            .args(["-s", "-m", "immediate", "stop", "-D"])
-            .arg(self.data())
-            .stderr(Stdio::null())
-            .status();
+        let mut stop = self.command("pg_ctl");
+        stop.args(["-s", "-m", "immediate", "stop", "-D"]).arg(self.data()).stderr(Stdio::null());
         // It may be stopped already.
-        drop(stop);
-    }
-}
-
-/// A small disk, there until it is dropped.
-pub(super) struct Mounted(pub(super) PathBuf);
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        // Lazily: the cluster may have files open.
-        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+        drop(stop.status());
     }
 }
 

@@ -14,9 +14,9 @@ fn bring_back(task: &Task) -> String {
 #[test]
 fn a_deletion_waits_for_a_snapshot_that_is_being_written() {
     let Some(cluster) = Cluster::start(&[]) else { return };
-    let task = small_task();
+    let task = compact();
     let aggregator = Aggregator::with_snapshots(&cluster.address(), &task, 10);
-    assert_eq!(aggregator.commit(&task, &reports(&task, 41, 20)), ACCEPTED_ALL(20));
+    assert_eq!(aggregator.commit(&task, &reports(&task, 41, 20)), committed(20, 0));
     let snapshots = || aggregator.query("SELECT count(*) FROM ldp_pca.snapshots");
     eventually("it has a snapshot", || snapshots() == "1");
     // A writer that stops in the middle.
@@ -40,23 +40,21 @@ fn a_deletion_waits_for_a_snapshot_that_is_being_written() {
 #[test]
 fn a_deleted_task_can_be_brought_back_until_it_is_erased() {
     let Some(cluster) = Cluster::start(&[]) else { return };
-    let task = small_task();
+    let task = compact();
     let first = Aggregator::with_snapshots(&cluster.address(), &task, 10);
     let second = Aggregator::open(&cluster.address(), &[]);
     let settings =
         TaskSettings { max_records: Some(30), expires: Some(9), retention: Some(5), ..TaskSettings::default() };
     first.store.put(task.clone(), settings.clone()).unwrap();
     let reports = reports(&task, 40, 40);
-    assert_eq!(first.commit(&task, &reports[..20]), ACCEPTED_ALL(20));
-    let stale = second.reports_of(&task);
+    assert_eq!(first.commit(&task, &reports[..20]), committed(20, 0));
     assert!(first.store.delete(task.digest(), Erase::AfterGrace).unwrap());
     assert!(!first.store.delete(task.digest(), Erase::AfterGrace).unwrap());
-    assert_eq!(second.runtime.block_on(stale.commit(batch(&reports[20..]))), Err(CommitError::Closed));
     let deleted = second.store.deleted().unwrap();
     assert_eq!(deleted.iter().map(|deleted| deleted.digest).collect::<Vec<_>>(), [task.digest()]);
     // The same task starts again, beside the deleted one.
     first.store.put(task.clone(), TaskSettings::default()).unwrap();
-    assert_eq!(first.commit(&task, &reports[..5]), ACCEPTED_ALL(5));
+    assert_eq!(first.commit(&task, &reports[..5]), committed(5, 0));
     let number = second.store.deleted().unwrap()[0].key;
     assert!(first.store.delete(task.digest(), Erase::AfterGrace).unwrap());
     for newer in second.store.deleted().unwrap().iter().filter(|task| task.key != number) {
@@ -71,12 +69,12 @@ fn a_deleted_task_can_be_brought_back_until_it_is_erased() {
         eventually("it is there again", || {
             aggregator.store.task(task.digest()).is_some_and(|task| task.counts().records == 20)
         });
-        assert_eq!(aggregator.aggregate(&task), sum_of(&task, &reports[..20]));
+        assert_eq!(aggregator.aggregate(&task), sum(&task, &reports[..20]));
         assert_eq!(*aggregator.reports_of(&task).settings(), TaskSettings { retention: None, ..settings.clone() });
     }
     // The quota goes on where it was.
     assert_eq!(second.commit(&task, &reports), Err(CommitError::Quota { limit: 30, records: 20 }));
-    assert_eq!(second.commit(&task, &reports[..30]), Ok(Committed { accepted: 10, duplicate: 20, conflicting: 0 }));
+    assert_eq!(second.commit(&task, &reports[..30]), committed(10, 20));
 
     first.store.delete(task.digest(), Erase::AfterGrace).unwrap();
     assert!(first.store.delete(task.digest(), Erase::Now).unwrap());

@@ -2,11 +2,6 @@
 
 use super::*;
 use crate::store::ErasedReports;
-use ldp_pca::report::ReportId;
-
-fn ids(reports: &[Report]) -> Vec<ReportId> {
-    reports.iter().map(Report::id).collect()
-}
 
 fn erase(aggregator: &Aggregator, task: &Task, reports: &[Report]) -> ErasedReports {
     aggregator.store.erase_reports(task.digest(), &ids(reports)).unwrap().unwrap()
@@ -15,7 +10,7 @@ fn erase(aggregator: &Aggregator, task: &Task, reports: &[Report]) -> ErasedRepo
 #[test]
 fn an_erased_report_leaves_every_sum_and_snapshot_and_stays_refused() {
     let Some(cluster) = Cluster::start(&[]) else { return };
-    for (seed, task) in [(50, small_task()), (51, dense_task())] {
+    for (seed, task) in [(50, compact()), (51, dense())] {
         // One writes snapshots, the others none.
         let first = Aggregator::with_snapshots(&cluster.address(), &task, 100);
         let second = Aggregator::open(&cluster.address(), &[]);
@@ -34,12 +29,11 @@ fn an_erased_report_leaves_every_sum_and_snapshot_and_stays_refused() {
         assert_eq!(erase(&first, &task, &gone), ErasedReports { erased: 0, before: 5, unknown: 0 });
         let left: Vec<&Report> =
             reports[..200].iter().filter(|report| gone.iter().all(|gone| gone.id() != report.id())).collect();
-        let expected = sum_of(&task, left.iter().copied());
+        let expected = sum(&task, left.iter().copied());
         for aggregator in [&first, &second, &Aggregator::open(&cluster.address(), &[])] {
             eventually("it is gone", || aggregator.records(&task) == 195);
             assert_eq!(aggregator.aggregate(&task), expected);
-            let again = Committed { accepted: 0, duplicate: 5, conflicting: 0 };
-            assert_eq!(aggregator.commit(&task, &gone), Ok(again));
+            assert_eq!(aggregator.commit(&task, &gone), committed(0, 5));
             let figures = &aggregator.metrics;
             assert_eq!((figures.missing_reports.get(), figures.dropped_snapshots.get()), (0, 0));
         }
@@ -49,7 +43,7 @@ fn an_erased_report_leaves_every_sum_and_snapshot_and_stays_refused() {
         // The next snapshot follows from this one.
         first.commit(&task, &reports[200..]).unwrap();
         eventually("a snapshot is written", || first.query(&snapshot) == "295");
-        let all = sum_of(&task, left.into_iter().chain(&reports[200..]));
+        let all = sum(&task, left.into_iter().chain(&reports[200..]));
         let third = Aggregator::open(&cluster.address(), &[]);
         assert_eq!((third.aggregate(&task), third.metrics.dropped_snapshots.get()), (all, 0));
     }
@@ -57,32 +51,31 @@ fn an_erased_report_leaves_every_sum_and_snapshot_and_stays_refused() {
 
 #[test]
 fn an_erasure_makes_room_in_a_quota_and_survives_a_killed_database() {
-    let Some(cluster) = Cluster::start(&[]) else { return };
-    let task = small_task();
-    let aggregator = Aggregator::open(&cluster.address(), slice::from_ref(&task));
+    let task = compact();
+    let Some((cluster, [aggregator])) = start(&task) else { return };
     let settings = TaskSettings { max_records: Some(20), ..TaskSettings::default() };
     aggregator.store.put(task.clone(), settings.clone()).unwrap();
     let reports = reports(&task, 52, 30);
-    assert_eq!(aggregator.commit(&task, &reports[..20]), ACCEPTED_ALL(20));
+    assert_eq!(aggregator.commit(&task, &reports[..20]), committed(20, 0));
     assert_eq!(erase(&aggregator, &task, &reports[..4]).erased, 4);
     cluster.kill();
     cluster.up();
     eventually("it recovers by itself", || aggregator.store.check().is_ok());
-    assert_eq!(aggregator.commit(&task, &reports[..24]), Ok(Committed { accepted: 4, duplicate: 20, conflicting: 0 }));
+    assert_eq!(aggregator.commit(&task, &reports[..24]), committed(4, 20));
     assert_eq!(aggregator.commit(&task, &reports[24..25]), Err(CommitError::Quota { limit: 20, records: 20 }));
     // A quota that is set later counts what is there.
     aggregator.store.put(task.clone(), TaskSettings::default()).unwrap();
     aggregator.store.put(task.clone(), settings).unwrap();
     assert_eq!(aggregator.commit(&task, &reports[24..25]), Err(CommitError::Quota { limit: 20, records: 20 }));
     eventually("all are counted", || aggregator.records(&task) == 20);
-    assert_eq!(aggregator.aggregate(&task), sum_of(&task, &reports[4..24]));
+    assert_eq!(aggregator.aggregate(&task), sum(&task, &reports[4..24]));
     assert_eq!(aggregator.metrics.missing_reports.get(), 0);
 }
 
 #[test]
 fn many_erasures_at_once_from_two_aggregators_each_count_once() {
     let Some(cluster) = Cluster::start(&[]) else { return };
-    let task = small_task();
+    let task = compact();
     let first = Aggregator::with_snapshots(&cluster.address(), &task, 50);
     let second = Aggregator::with_snapshots(&cluster.address(), &task, 50);
     let reports = reports(&task, 54, 400);
@@ -102,7 +95,7 @@ fn many_erasures_at_once_from_two_aggregators_each_count_once() {
     assert_eq!(erased, 40);
     // A batch that met a task being read again is sent again.
     first.commit(&task, &reports[200..]).unwrap();
-    let expected = sum_of(&task, &reports[40..]);
+    let expected = sum(&task, &reports[40..]);
     for aggregator in [&first, &second, &Aggregator::open(&cluster.address(), &[])] {
         eventually("all are counted", || aggregator.records(&task) == 360);
         assert_eq!(aggregator.aggregate(&task), expected);

@@ -1,8 +1,7 @@
 //! Aggregators that are killed, databases that crash, answers that are lost, backups that are restored.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
-use std::sync::Mutex;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -11,174 +10,90 @@ use tokio::net::{TcpListener, UnixStream};
 use super::*;
 use crate::{Secret, Server, ServerConfig};
 
-/// Sends batches from several threads during `meanwhile`, which gets the number of those that were answered. What is
-/// not acknowledged is sent again, and all of them when they are at their end. Returns what was acknowledged.
-fn load<'a>(
-    aggregators: &[Aggregator],
-    task: &Task,
-    reports: &'a [Report],
-    meanwhile: impl FnOnce(&AtomicUsize),
-) -> Vec<&'a Report> {
-    /// Stops the others when `meanwhile` fails, too.
-    struct Stop<'a>(&'a AtomicBool);
-
-    impl Drop for Stop<'_> {
-        fn drop(&mut self) {
-            self.0.store(true, SeqCst);
-        }
-    }
-
-    let (acknowledged, answered, stop) = (Mutex::new(Vec::new()), AtomicUsize::new(0), AtomicBool::new(false));
-    thread::scope(|scope| {
-        for (index, part) in reports.chunks(reports.len() / 4).enumerate() {
-            let aggregator = &aggregators[index % aggregators.len()];
-            let (acknowledged, answered, stop) = (&acknowledged, &answered, &stop);
-            scope.spawn(move || {
-                let mut batches = part.chunks(5).cycle();
-                let mut batch = batches.next().unwrap();
-                let mut left = part.len();
-                while !stop.load(SeqCst) {
-                    if let Ok(committed) = aggregator.commit(task, batch) {
-                        assert_eq!(committed.accepted + committed.duplicate, 5);
-                        answered.fetch_add(1, SeqCst);
-                        if left > 0 {
-                            acknowledged.lock().unwrap().extend(batch);
-                            left -= batch.len();
-                        }
-                        batch = batches.next().unwrap();
-                    } else {
-                        thread::sleep(Duration::from_millis(5));
-                    }
-                }
-            });
-        }
-        let _stop = Stop(&stop);
-        meanwhile(&answered);
-    });
-    acknowledged.into_inner().unwrap()
-}
-
 #[test]
 fn a_database_that_crashes_under_load_costs_nothing_that_was_acknowledged() {
-    let Some(cluster) = Cluster::start(&[]) else { return };
-    let task = small_task();
-    let aggregators: Vec<Aggregator> =
-        (0..2).map(|_| Aggregator::open(&cluster.address(), slice::from_ref(&task))).collect();
-    let reports = reports(&task, 10, 40_000);
-    let acknowledged = load(&aggregators, &task, &reports, |answered| {
-        for _ in 0..3 {
-            let before = answered.load(SeqCst);
-            eventually("reports are taken", || answered.load(SeqCst) > before);
+    let task = compact();
+    let Some((cluster, aggregators)) = start::<2>(&task) else { return };
+    let reports = reports(&task, 10, 15_000);
+    for round in reports.chunks(5_000) {
+        let answered = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            for (index, part) in round.chunks(1_250).enumerate() {
+                let (aggregator, task, answered) = (&aggregators[index % 2], &task, &answered);
+                scope.spawn(move || {
+                    for batch in part.chunks(5) {
+                        // What is not answered is sent again, until it is.
+                        let is_there = |committed: Committed| committed.accepted + committed.duplicate == 5;
+                        eventually("it is answered", || aggregator.commit(task, batch).is_ok_and(is_there));
+                        answered.fetch_add(1, SeqCst);
+                    }
+                });
+            }
+            eventually("reports are taken", || answered.load(SeqCst) > 10);
             cluster.crash();
             assert!(aggregators[0].store.check().is_err());
             cluster.up();
-            eventually("it recovers by itself", || aggregators.iter().all(|one| one.store.check().is_ok()));
+        });
+    }
+    assert_eq!(stored(&aggregators[0]).len(), reports.len());
+    for aggregator in &aggregators {
+        eventually("all are counted", || aggregator.records(&task) >= 15_000);
+        assert_eq!(aggregator.aggregate(&task), sum(&task, &reports));
+    }
+}
+
+/// The variables that tell the process below its database, and which reports it sends.
+const ADDRESS: &str = "LDP_PCA_TEST_DATABASE";
+const SEED: &str = "LDP_PCA_TEST_SEED";
+
+/// Not a test: the aggregator that the test below starts as a process of its own, and kills.
+#[test]
+#[ignore = "a part of another test, which starts it as a process of its own"]
+fn commits_until_killed() {
+    let variable = |name| std::env::var(name).expect("the test that starts this sets it");
+    let task = compact();
+    let aggregator = Aggregator::open(&variable(ADDRESS), slice::from_ref(&task));
+    let reports = reports(&task, variable(SEED).parse().unwrap(), 4_000);
+    println!();
+    thread::scope(|scope| {
+        for part in reports.chunks(1_000) {
+            let (aggregator, task) = (&aggregator, &task);
+            scope.spawn(move || {
+                for batch in part.chunks(2) {
+                    aggregator.commit(task, batch).unwrap();
+                    println!("{} {} acknowledged", batch[0].id(), batch[1].id());
+                }
+            });
         }
     });
-    let stored = stored(&aggregators[0]);
-    assert!(!acknowledged.is_empty());
-    assert!(acknowledged.iter().all(|report| stored.contains(&report.id().to_string())));
-    // Some may be there without an acknowledgement; they count as well.
-    let there = reports.iter().filter(|report| stored.contains(&report.id().to_string()));
-    let expected = sum_of(&task, there);
-    assert_eq!(expected.records(), stored.len() as u64);
-    for aggregator in &aggregators {
-        eventually("all are counted", || aggregator.records(&task) >= expected.records());
-        assert_eq!(aggregator.aggregate(&task), expected);
-    }
-}
-
-/// The variables that give the process below the place of its data.
-const ADDRESS: &str = "LDP_PCA_TEST_DATABASE";
-const DATA: &str = "LDP_PCA_TEST_DATA";
-
-/// Not a test: the server process that the test below starts and kills.
-#[tokio::test]
-#[ignore = "a part of another test, which starts it as a process of its own"]
-async fn serves_until_killed() {
-    let address = std::env::var(ADDRESS).expect("the test that starts this names a database");
-    let config = ServerConfig {
-        store: Some(Secret::new(address)),
-        listen: ([127, 0, 0, 1], 0).into(),
-        issued_ids: false,
-        ..ServerConfig::new(std::env::var_os(DATA).expect("the test that starts this names a folder"))
-    };
-    let server = Server::bind(config, vec![small_task()]).await.unwrap();
-    println!("\nlistening on {}", server.local_addr());
-    server.serve(std::future::pending()).await.unwrap();
-}
-
-/// An aggregator in a process of its own, killed when dropped.
-struct Process {
-    child: Child,
-    url: String,
-}
-
-impl Process {
-    fn start(cluster: &Cluster, data: &std::path::Path) -> Self {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "store::postgres::tests::faults::serves_until_killed", "--ignored", "--nocapture"])
-            .env(ADDRESS, cluster.address())
-            .env(DATA, data)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let address = lines.find_map(|line| line.unwrap().strip_prefix("listening on ").map(str::to_owned));
-        let address = address.expect("the server says where it listens");
-        Self { child, url: format!("http://{address}/tasks/{}/reports", small_task().digest()) }
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-}
-
-/// Whether the reports were acknowledged.
-fn post(url: &str, reports: &[Report]) -> bool {
-    let body: Vec<u8> = reports.iter().flat_map(Report::to_bytes).collect();
-    let agent: ureq::Agent =
-        ureq::Agent::config_builder().timeout_global(Some(Duration::from_secs(120))).build().into();
-    agent.post(url).header("content-type", "application/octet-stream").send(&body[..]).is_ok()
 }
 
 #[test]
 fn a_killed_aggregator_loses_nothing_that_it_acknowledged() {
-    let Some(cluster) = Cluster::start(&[]) else { return };
-    let task = small_task();
-    let watcher = Aggregator::open(&cluster.address(), slice::from_ref(&task));
-    let reports = reports(&task, 11, 12_000);
-    let acknowledged = Mutex::new(Vec::new());
-    for (round, part) in reports.chunks(2_000).enumerate() {
-        let data = tempfile::tempdir().unwrap();
-        let process = Process::start(&cluster, data.path());
-        let url = process.url.clone();
-        thread::scope(|scope| {
-            for part in part.chunks(500) {
-                let (url, acknowledged) = (&url, &acknowledged);
-                scope.spawn(move || {
-                    // Until it is killed.
-                    for batch in part.chunks(2).take_while(|batch| post(url, batch)) {
-                        acknowledged.lock().unwrap().extend(batch);
-                    }
-                });
-            }
-            // On a busy machine no answer may have come before any of the other kills.
-            if round == 5 {
-                eventually("some are acknowledged", || !acknowledged.lock().unwrap().is_empty());
-            }
-            thread::sleep(Duration::from_millis(40 + 60 * round as u64));
-            drop(process);
-        });
+    let task = compact();
+    let Some((cluster, [watcher])) = start(&task) else { return };
+    let (mut all, mut acknowledged) = (Vec::<Report>::new(), Vec::<String>::new());
+    for seed in 100..106 {
+        all.extend(reports(&task, seed, 4_000));
+        let mut aggregator = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "store::postgres::tests::faults::commits_until_killed", "--ignored", "--nocapture"])
+            .env(ADDRESS, cluster.address())
+            .env(SEED, seed.to_string())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(aggregator.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let mut told = lines.filter(|line| line.ends_with(" acknowledged"));
+        acknowledged.extend(told.by_ref().take(1 + 30 * (seed as usize - 100)));
+        aggregator.kill().unwrap();
+        aggregator.wait().unwrap();
+        acknowledged.extend(told);
     }
-    let acknowledged = acknowledged.into_inner().unwrap();
     let stored = stored(&watcher);
-    assert!(!acknowledged.is_empty());
-    assert!(acknowledged.iter().all(|report| stored.contains(&report.id().to_string())));
-    let expected = sum_of(&task, reports.iter().filter(|report| stored.contains(&report.id().to_string())));
+    assert!(acknowledged.len() > 450, "too little happened: {}", acknowledged.len());
+    let mut ids = acknowledged.iter().flat_map(|line| line.split(' ').take(2));
+    assert!(ids.all(|id| stored.contains(id)));
+    let expected = sum(&task, all.iter().filter(|report| stored.contains(&report.id().to_string())));
     eventually("all are counted", || watcher.records(&task) >= expected.records());
     assert_eq!(watcher.aggregate(&task), expected);
 }
@@ -233,30 +148,29 @@ async fn lossy_proxy(listener: TcpListener, socket: std::path::PathBuf, armed: A
 #[test]
 fn a_commit_whose_answer_was_lost_counts_once() {
     let Some(cluster) = Cluster::start(&[]) else { return };
-    let task = small_task();
+    let task = compact();
     let runtime = Runtime::new().unwrap();
     let armed = Arc::new(AtomicBool::new(false));
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
     let address = listener.local_addr().unwrap();
     runtime.spawn(lossy_proxy(listener, cluster.socket(), Arc::clone(&armed)));
-    let behind = cluster.address_at(&format!("127.0.0.1&port={}", address.port()));
+    let behind = format!("postgres:///postgres?user=me&host=127.0.0.1&port={}", address.port());
     // Its follower must not be the one whose COMMIT is lost: without snapshots it commits nothing.
     let aggregator = Aggregator::open(&behind, slice::from_ref(&task));
     let reports = reports(&task, 12, 30);
-    assert_eq!(aggregator.commit(&task, &reports[..10]), ACCEPTED_ALL(10));
+    assert_eq!(aggregator.commit(&task, &reports[..10]), committed(10, 0));
     armed.store(true, SeqCst);
     assert!(matches!(aggregator.commit(&task, &reports[10..20]), Err(CommitError::Unknown(_))));
     assert!(!armed.load(SeqCst));
     eventually("what was committed is counted", || aggregator.records(&task) == 20);
-    assert_eq!(aggregator.commit(&task, &reports), Ok(Committed { accepted: 10, duplicate: 20, conflicting: 0 }));
-    assert_eq!(aggregator.aggregate(&task), sum_of(&task, &reports));
+    assert_eq!(aggregator.commit(&task, &reports), committed(10, 20));
+    assert_eq!(aggregator.aggregate(&task), sum(&task, &reports));
 }
 
 #[test]
 fn an_aggregator_notices_that_it_is_at_another_copy_of_the_database() {
-    let Some(cluster) = Cluster::start(&[]) else { return };
-    let task = small_task();
-    let aggregator = Aggregator::open(&cluster.address(), slice::from_ref(&task));
+    let task = compact();
+    let Some((cluster, [aggregator])) = start(&task) else { return };
     let reports = reports(&task, 13, 60);
     aggregator.commit(&task, &reports[..20]).unwrap();
     // Transaction ids here are well beyond those of a new cluster.
@@ -269,11 +183,11 @@ fn an_aggregator_notices_that_it_is_at_another_copy_of_the_database() {
     let Some(restored) = Cluster::another(&[]) else { return };
     restored.restore(&dump);
     let aggregators: Vec<Aggregator> = (0..2).map(|_| Aggregator::open(&restored.address(), &[])).collect();
-    assert_eq!(aggregators[0].aggregate(&task), sum_of(&task, &reports[..40]));
-    assert_eq!(aggregators[1].commit(&task, &reports), Ok(Committed { accepted: 20, duplicate: 40, conflicting: 0 }));
+    assert_eq!(aggregators[0].aggregate(&task), sum(&task, &reports[..40]));
+    assert_eq!(aggregators[1].commit(&task, &reports), committed(20, 40));
     for aggregator in &aggregators {
         eventually("all are counted", || aggregator.records(&task) >= 60);
-        assert_eq!(aggregator.aggregate(&task), sum_of(&task, &reports));
+        assert_eq!(aggregator.aggregate(&task), sum(&task, &reports));
     }
 
     // An older copy takes its place while the aggregators run.
@@ -282,14 +196,14 @@ fn an_aggregator_notices_that_it_is_at_another_copy_of_the_database() {
         eventually("it goes back to what the copy has", || {
             aggregator.store.task(task.digest()).is_some_and(|reports| reports.counts().records == 40)
         });
-        assert_eq!(aggregator.aggregate(&task), sum_of(&task, &reports[..40]));
+        assert_eq!(aggregator.aggregate(&task), sum(&task, &reports[..40]));
     }
 }
 
 #[test]
 fn a_server_forgets_what_it_computed_of_a_task_that_another_deleted() {
     let Some(cluster) = Cluster::start(&[]) else { return };
-    let (task, data) = (small_task(), tempfile::tempdir().unwrap());
+    let (task, data) = (compact(), tempfile::tempdir().unwrap());
     let config = ServerConfig {
         store: Some(Secret::new(cluster.address())),
         listen: ([127, 0, 0, 1], 0).into(),
@@ -307,7 +221,8 @@ fn a_server_forgets_what_it_computed_of_a_task_that_another_deleted() {
         serde_json::from_str::<serde_json::Value>(&text).unwrap()["records"].as_u64()
     };
     let reports = reports(&task, 14, 20);
-    assert!(post(&format!("{url}/reports"), &reports));
+    let request = ureq::post(format!("{url}/reports")).header("content-type", "application/octet-stream");
+    request.send(&batch(&reports).bytes[..]).unwrap();
     assert_eq!(records("recovery?rank=1"), Some(20));
 
     let other = Aggregator::open(&cluster.address(), &[]);

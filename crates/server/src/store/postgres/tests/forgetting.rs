@@ -1,6 +1,7 @@
 //! Databases that forget: copies that are put back, settings that are reloaded, disks that are full.
 
 use super::*;
+use crate::store::tests::SmallDisk;
 
 /// Changes a setting while the database runs, and waits until new sessions have it.
 fn reload(aggregator: &Aggregator, name: &str, value: &str) {
@@ -16,60 +17,46 @@ fn missing(aggregator: &Aggregator) -> u64 {
 }
 
 #[test]
-fn a_database_that_may_forget_is_refused() {
-    let Some(cluster) = Cluster::start(&["fsync = off"]) else { return };
-    let refused = Aggregator::open_with(&cluster.address(), &[], options()).err().unwrap();
-    assert_eq!(refused, PostgresError::NotDurable("fsync".into()));
-}
-
-#[test]
-fn a_commit_waits_for_the_disk_whatever_the_database_does_by_default() {
-    let Some(cluster) = Cluster::start(&["synchronous_commit = off"]) else { return };
-    let aggregator = Aggregator::open(&cluster.address(), &[small_task()]);
-    assert_eq!(aggregator.query("current_setting('synchronous_commit')"), "on");
-}
-
-#[test]
 fn synchronous_commit_that_is_switched_off_costs_no_acknowledged_report() {
     // Nothing but a commit writes the log within the test.
     let Some(cluster) = Cluster::start(&["wal_writer_delay = 10s"]) else { return };
-    let task = small_task();
+    let task = compact();
     let aggregator = Aggregator::open(&cluster.address(), slice::from_ref(&task));
     let reports = reports(&task, 30, 65);
     aggregator.commit(&task, &reports[..5]).unwrap();
     reload(&aggregator, "synchronous_commit", "off");
     for report in &reports[5..] {
-        assert_eq!(aggregator.commit(&task, slice::from_ref(report)), ACCEPTED_ALL(1));
+        assert_eq!(aggregator.commit(&task, slice::from_ref(report)), committed(1, 0));
     }
     cluster.kill();
     cluster.up();
     eventually("it recovers by itself", || aggregator.store.check().is_ok());
     assert_eq!(stored(&aggregator).len(), 65);
-    assert_eq!(aggregator.aggregate(&task), sum_of(&task, &reports));
+    assert_eq!(aggregator.aggregate(&task), sum(&task, &reports));
     assert_eq!(missing(&aggregator), 0);
 }
 
 #[test]
-fn a_stronger_setting_holds_for_the_next_commits() {
-    let Some(cluster) = Cluster::start(&["synchronous_commit = local"]) else { return };
-    let task = small_task();
-    let aggregator = Aggregator::open(&cluster.address(), slice::from_ref(&task));
-    assert_eq!(aggregator.query("current_setting('synchronous_commit')"), "local");
-    reload(&aggregator, "synchronous_commit", "remote_apply");
-    eventually("sessions are made again", || {
-        aggregator.query("current_setting('synchronous_commit')") == "remote_apply"
-    });
+fn a_commit_waits_for_the_disk_or_for_more_whatever_the_database_does_by_default() {
+    let Some((cluster, [aggregator])) = start(&compact()) else { return };
+    let found = |aggregator: &Aggregator| aggregator.query("current_setting('synchronous_commit')");
+    for (setting, effective) in [("local", "local"), ("off", "on"), ("remote_apply", "remote_apply")] {
+        reload(&aggregator, "synchronous_commit", setting);
+        eventually("sessions are made again", || found(&aggregator) == effective);
+        assert_eq!(found(&Aggregator::open(&cluster.address(), &[])), effective);
+    }
 }
 
 #[test]
 fn nothing_is_acknowledged_while_fsync_is_off() {
-    let Some(cluster) = Cluster::start(&[]) else { return };
-    let task = small_task();
-    let aggregator = Aggregator::open(&cluster.address(), slice::from_ref(&task));
+    let task = compact();
+    let Some((cluster, [aggregator])) = start(&task) else { return };
     let reports = reports(&task, 31, 30);
     aggregator.commit(&task, &reports[..10]).unwrap();
     for setting in ["fsync", "full_page_writes"] {
         reload(&aggregator, setting, "off");
+        let refused = Aggregator::open_with(&cluster.address(), &[], options()).err().unwrap();
+        assert_eq!(refused, PostgresError::NotDurable(setting.into()));
         // Until the follower has seen it, what is new would be in doubt.
         eventually("it is refused", || {
             let refusal = aggregator.commit(&task, &reports[..10]).unwrap_err();
@@ -79,21 +66,20 @@ fn nothing_is_acknowledged_while_fsync_is_off() {
         let refusal = aggregator.commit(&task, &reports[10..20]).unwrap_err();
         assert!(matches!(&refusal, CommitError::Write(reason) if reason.contains(setting)), "{refusal}");
         eventually("it is not ready", || aggregator.store.check().is_err_and(|reason| reason.contains(setting)));
-        assert!(aggregator.store.put(dense_task(), TaskSettings::default()).is_err());
+        assert!(aggregator.store.put(dense(), TaskSettings::default()).is_err());
         assert_eq!((aggregator.records(&task), stored(&aggregator).len()), (10, 10));
         reload(&aggregator, setting, "on");
         eventually("it is ready again", || aggregator.store.check().is_ok());
         eventually("it is taken again", || aggregator.commit(&task, &reports[..10]).is_ok());
     }
-    assert_eq!(aggregator.commit(&task, &reports[10..20]), ACCEPTED_ALL(10));
+    assert_eq!(aggregator.commit(&task, &reports[10..20]), committed(10, 0));
     assert_eq!(aggregator.records(&task), 20);
 }
 
 #[test]
 fn a_commit_during_which_fsync_was_switched_off_is_not_acknowledged() {
-    let Some(cluster) = Cluster::start(&[]) else { return };
-    let task = small_task();
-    let aggregator = Aggregator::open(&cluster.address(), slice::from_ref(&task));
+    let task = compact();
+    let Some((cluster, [aggregator])) = start(&task) else { return };
     let reports = reports(&task, 32, 10);
     // The transaction waits in the middle, until the setting is another.
     aggregator.execute(
@@ -113,22 +99,20 @@ fn a_commit_during_which_fsync_was_switched_off_is_not_acknowledged() {
     assert!(matches!(&outcome, Err(CommitError::Unknown(reason)) if reason.contains("fsync")), "{outcome:?}");
     eventually("what is there is counted", || aggregator.records(&task) == 10);
     reload(&holder, "fsync", "on");
-    eventually("a retry hears so", || {
-        aggregator.commit(&task, &reports) == Ok(Committed { accepted: 0, duplicate: 10, conflicting: 0 })
-    });
+    eventually("a retry hears so", || aggregator.commit(&task, &reports) == committed(0, 10));
 }
 
 #[test]
 fn an_earlier_copy_under_a_running_aggregator_is_noticed_and_counted_as_it_is() {
     let Some(cluster) = Cluster::start(&[]) else { return };
-    let task = small_task();
+    let task = compact();
     // The first one writes snapshots, the second one none.
     let first = Aggregator::with_snapshots(&cluster.address(), &task, 500);
     let second = Aggregator::open(&cluster.address(), &[]);
     let reports = reports(&task, 33, 6_000);
     let send = |aggregator: &Aggregator, reports: &[Report]| {
         for batch in reports.chunks(100) {
-            assert_eq!(aggregator.commit(&task, batch), ACCEPTED_ALL(batch.len() as u64));
+            assert_eq!(aggregator.commit(&task, batch), committed(batch.len() as u64, 0));
         }
     };
     send(&first, &reports[..1_900]);
@@ -143,14 +127,14 @@ fn an_earlier_copy_under_a_running_aggregator_is_noticed_and_counted_as_it_is() 
     cluster.up();
     for aggregator in [&first, &second] {
         eventually("it counts what the copy has", || aggregator.records(&task) == 1_900);
-        assert_eq!(aggregator.aggregate(&task), sum_of(&task, &reports[..1_900]));
+        assert_eq!(aggregator.aggregate(&task), sum(&task, &reports[..1_900]));
     }
     eventually("it says so", || missing(&first) == 2_000);
     // Snapshots and the other's reports follow from the table from now on.
     eventually("it goes on", || first.store.check().is_ok() && second.store.check().is_ok());
     send(&second, &reports[4_000..5_000]);
     send(&first, &reports[5_000..]);
-    let expected = sum_of(&task, reports[..1_900].iter().chain(&reports[4_000..]));
+    let expected = sum(&task, reports[..1_900].iter().chain(&reports[4_000..]));
     for aggregator in [&first, &second, &Aggregator::open(&cluster.address(), &[])] {
         eventually("all are counted", || aggregator.records(&task) == 3_900);
         assert_eq!(aggregator.aggregate(&task), expected);
@@ -161,7 +145,7 @@ fn an_earlier_copy_under_a_running_aggregator_is_noticed_and_counted_as_it_is() 
 #[test]
 fn a_snapshot_of_other_reports_than_the_table_has_is_dropped() {
     let Some(cluster) = Cluster::start(&[]) else { return };
-    let task = small_task();
+    let task = compact();
     let first = Aggregator::with_snapshots(&cluster.address(), &task, 100);
     let reports = reports(&task, 34, 400);
     first.commit(&task, &reports[..200]).unwrap();
@@ -172,7 +156,7 @@ fn a_snapshot_of_other_reports_than_the_table_has_is_dropped() {
     let kept = stored(&first);
     let left = || reports.iter().filter(|report| kept.contains(&report.id().to_string()));
     let second = Aggregator::open(&cluster.address(), &[]);
-    assert_eq!(second.aggregate(&task), sum_of(&task, left()));
+    assert_eq!(second.aggregate(&task), sum(&task, left()));
     assert_eq!(second.metrics.dropped_snapshots.get(), 1);
     assert_eq!(second.query(snapshot), "0");
     // Nor does a sum become one that the table does not bear out.
@@ -180,7 +164,7 @@ fn a_snapshot_of_other_reports_than_the_table_has_is_dropped() {
     first.execute("DELETE FROM ldp_pca.reports_1 WHERE xid = (SELECT max(xid) FROM ldp_pca.reports_1)");
     first.commit(&task, &reports[250..]).unwrap();
     eventually("it starts again", || first.records(&task) == 300);
-    let expected = sum_of(&task, left().chain(&reports[250..]));
+    let expected = sum(&task, left().chain(&reports[250..]));
     assert_eq!(first.aggregate(&task), expected);
     assert!(missing(&first) > 0);
     eventually("a snapshot is written", || first.query(snapshot) == "300");
@@ -189,24 +173,21 @@ fn a_snapshot_of_other_reports_than_the_table_has_is_dropped() {
 
 #[test]
 fn a_full_tablespace_is_not_ready() {
-    let Some(cluster) = Cluster::start(&[]) else { return };
-    let Some(disk) = cluster.mount(24) else { return };
-    let task = small_task();
-    let admin = Aggregator::open(&cluster.address(), &[]);
-    admin.execute(&format!("CREATE TABLESPACE small LOCATION '{}'", disk.0.display()));
+    let task = compact();
+    let Some((cluster, [admin])) = start(&task) else { return };
+    let Some(disk) = SmallDisk::mount(24) else { return };
+    cluster.give(disk.0.path());
+    admin.execute(&format!("CREATE TABLESPACE small LOCATION '{}'", disk.0.path().display()));
     admin.execute("CREATE DATABASE reports TABLESPACE small");
     let address = cluster.address().replace("/postgres?", "/reports?");
     let aggregator = Aggregator::open(&address, slice::from_ref(&task));
     let reports = reports(&task, 35, 20);
     aggregator.commit(&task, &reports[..10]).unwrap();
     eventually("it is ready", || aggregator.store.check().is_ok());
-    let filler = disk.0.join("filler");
-    let full = std::fs::write(&filler, vec![1; 64 << 20]).unwrap_err();
-    assert_eq!(full.kind(), std::io::ErrorKind::StorageFull);
+    disk.fill();
     // A single page that has room would still be written.
     eventually("it is not ready", || aggregator.store.check().is_err_and(|reason| reason.contains("No space left")));
-    std::fs::remove_file(&filler).unwrap();
+    std::fs::remove_file(disk.0.path().join("filler")).unwrap();
     eventually("it is ready again", || aggregator.store.check().is_ok());
-    assert_eq!(aggregator.commit(&task, &reports[10..]), ACCEPTED_ALL(10));
-    drop((aggregator, admin));
+    assert_eq!(aggregator.commit(&task, &reports[10..]), committed(10, 0));
 }

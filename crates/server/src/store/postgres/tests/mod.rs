@@ -12,7 +12,6 @@ use std::collections::BTreeSet;
 use std::slice;
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
 
 use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -20,50 +19,10 @@ use tokio::runtime::Runtime;
 
 use self::cluster::Cluster;
 use super::*;
-use crate::store::{Batch, CommitError, Committed, FolderOptions, FolderStore, StoreMetrics};
+use crate::store::tests::{batch, committed, compact, dense, eventually, ids, reports, sum, wait};
+use crate::store::{Batch, CommitError, Committed, StoreMetrics};
 use ldp_pca::aggregate::Aggregate;
-use ldp_pca::mechanism::{Calibration, MechanismSpec};
-use ldp_pca::privacy::{Delta, Epsilon};
-use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::report::Report;
-use ldp_pca::schema::Schema;
-use ldp_pca::task::Folds;
-
-/// Reports of 35 bytes in three folds.
-fn small_task() -> Task {
-    let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 16, cap: 2 };
-    Task::new(Schema::numeric(4).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(3).unwrap()).unwrap()
-}
-
-/// Dense reports.
-fn dense_task() -> Task {
-    let (epsilon, delta) = (Epsilon::new(2.0).unwrap(), Delta::new(1e-6).unwrap());
-    let mechanism = MechanismSpec::Gaussian { epsilon, delta, calibration: Calibration::Analytic };
-    let bounding = Bounding::Clip { radius: Radius::new(2.0).unwrap() };
-    Task::new(Schema::numeric(4).unwrap(), bounding, mechanism, Folds::new(2).unwrap()).unwrap()
-}
-
-fn reports(task: &Task, seed: u64, count: usize) -> Vec<Report> {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let record = task.bound(vec![0.3, -0.2, 0.0, 0.9]).unwrap();
-    (0..count).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect()
-}
-
-fn batch(reports: &[Report]) -> Batch {
-    Batch {
-        closed: None,
-        bytes: reports.iter().flat_map(Report::to_bytes).collect(),
-        reports: reports.to_vec(),
-        permit: None,
-    }
-}
-
-fn sum_of<'a>(task: &Task, reports: impl IntoIterator<Item = &'a Report>) -> Aggregate {
-    let mut aggregate = Aggregate::empty(task);
-    let reports: Vec<Report> = reports.into_iter().cloned().collect();
-    aggregate.accumulate(task, &reports).unwrap();
-    aggregate
-}
 
 /// An aggregator: a store with threads of its own.
 struct Aggregator {
@@ -99,12 +58,7 @@ impl Aggregator {
     }
 
     fn commit(&self, task: &Task, reports: &[Report]) -> Result<Committed, CommitError> {
-        self.commit_batch(task, batch(reports))
-    }
-
-    fn commit_batch(&self, task: &Task, batch: Batch) -> Result<Committed, CommitError> {
-        let task = self.reports_of(task);
-        self.runtime.block_on(task.commit(batch))
+        wait(self.reports_of(task).commit(batch(reports)))
     }
 
     fn records(&self, task: &Task) -> u64 {
@@ -142,84 +96,56 @@ fn options() -> PostgresOptions {
     PostgresOptions { poll: Duration::from_millis(20), ..PostgresOptions::default() }
 }
 
-/// Waits until an eventual condition holds.
-fn eventually(what: &str, holds: impl Fn() -> bool) {
-    let start = Instant::now();
-    while !holds() {
-        assert!(start.elapsed() < Duration::from_secs(60), "never happened: {what}");
-        thread::sleep(Duration::from_millis(10));
-    }
-}
-
-const ACCEPTED_ALL: fn(u64) -> Result<Committed, CommitError> =
-    |accepted| Ok(Committed { accepted, duplicate: 0, conflicting: 0 });
-
-#[test]
-fn every_aggregator_has_the_sum_that_a_folder_has() {
-    let Some(cluster) = Cluster::start(&[]) else { return };
-    let tasks = [small_task(), dense_task()];
-    let first = Aggregator::open(&cluster.address(), &tasks);
-    let second = Aggregator::open(&cluster.address(), &[]);
-    let folder = tempfile::tempdir().unwrap();
-    let folder = FolderStore::open(folder.path(), &tasks, FolderOptions::default()).unwrap();
-    for task in &tasks {
-        let reports = reports(task, 1, 500);
-        for (index, part) in reports.chunks(70).enumerate() {
-            let aggregator = if index % 2 == 0 { &first } else { &second };
-            assert_eq!(aggregator.commit(task, part), ACCEPTED_ALL(part.len() as u64));
-            let folder_task = folder.task(task.digest()).unwrap();
-            first.runtime.block_on(folder_task.commit(batch(part))).unwrap();
-        }
-        let expected = folder.task(task.digest()).unwrap().aggregate().unwrap().to_bytes();
-        for aggregator in [&first, &second] {
-            eventually("an aggregator counts what the other wrote", || aggregator.records(task) == 500);
-            assert_eq!(aggregator.aggregate(task).to_bytes(), expected);
-        }
-        let third = Aggregator::open(&cluster.address(), &[]);
-        assert_eq!(third.aggregate(task).to_bytes(), expected, "read at start");
-        assert_eq!(third.reports_of(task).damage(), crate::store::Damage::default());
-    }
-    first.close();
-    assert_eq!(second.commit(&tasks[0], &reports(&tasks[0], 2, 1)), ACCEPTED_ALL(1));
+/// Several aggregators of a new cluster that serve a task; `None`, with a message, where PostgreSQL is not installed.
+fn start<const N: usize>(task: &Task) -> Option<(Cluster, [Aggregator; N])> {
+    let cluster = Cluster::start(&[])?;
+    let aggregators = [(); N].map(|()| Aggregator::open(&cluster.address(), slice::from_ref(task)));
+    Some((cluster, aggregators))
 }
 
 #[test]
 fn what_an_aggregator_acknowledged_it_has_counted() {
     let Some(cluster) = Cluster::start(&[]) else { return };
-    let task = small_task();
+    let task = compact();
     // It never looks at the tables.
     let aloof = PostgresOptions { poll: Duration::from_secs(3600), ..options() };
     let aggregator = Aggregator::open_with(&cluster.address(), slice::from_ref(&task), aloof).unwrap();
     let reports = reports(&task, 3, 30);
     let twice = [&reports[..10], &reports[..5]].concat();
-    assert_eq!(aggregator.commit(&task, &twice), Ok(Committed { accepted: 10, duplicate: 5, conflicting: 0 }));
-    assert_eq!(aggregator.commit(&task, &reports), Ok(Committed { accepted: 20, duplicate: 10, conflicting: 0 }));
+    assert_eq!(aggregator.commit(&task, &twice), committed(10, 5));
+    // After its end only what is there is answered.
+    let late = |sent: &[Report]| {
+        let closed = Some(CommitError::Expired(7));
+        wait(aggregator.reports_of(&task).commit(Batch { closed, ..batch(sent) }))
+    };
+    for max_records in [Some(15), None] {
+        aggregator.store.put(task.clone(), TaskSettings { max_records, ..TaskSettings::default() }).unwrap();
+        assert_eq!((late(&reports[..10]), late(&reports[5..11])), (committed(0, 10), Err(CommitError::Expired(7))));
+    }
+    assert_eq!(aggregator.commit(&task, &reports), committed(20, 10));
     let counts = aggregator.reports_of(&task).counts();
-    assert_eq!((counts.records, counts.duplicates), (30, 15));
+    assert_eq!((counts.records, counts.duplicates), (30, 35));
     // An id with another payload conflicts, with what is stored and with what comes in the same batch.
-    let record = task.bound(vec![1.0; task.schema().dimension()]).unwrap();
     let other = |first: &Report| {
-        let mut made = std::iter::repeat_with(|| task.randomize(&record, Some(first.id())).unwrap());
-        made.find(|made| made != first).unwrap()
+        let payload = reports.iter().map(Report::payload).find(|payload| *payload != first.payload());
+        Report::from_parts(task.digest(), first.id(), payload.unwrap().to_vec())
     };
     let new = self::reports(&task, 4, 1).remove(0);
     let batch = [other(&reports[0]), reports[1].clone(), new.clone(), other(&new)];
     assert_eq!(aggregator.commit(&task, &batch), Ok(Committed { accepted: 1, duplicate: 3, conflicting: 2 }));
-    let reports = [&reports[..], &[new]].concat();
-    assert_eq!(aggregator.aggregate(&task), sum_of(&task, &reports));
+    assert_eq!(aggregator.aggregate(&task), sum(&task, reports.iter().chain([&new])));
 }
 
 #[test]
 fn reports_that_race_to_several_aggregators_count_once() {
-    let Some(cluster) = Cluster::start(&[]) else { return };
-    let task = small_task();
-    let aggregators: Vec<Aggregator> =
-        (0..3).map(|_| Aggregator::open(&cluster.address(), slice::from_ref(&task))).collect();
-    let reports = reports(&task, 4, 600);
+    let task = compact();
+    let Some((cluster, aggregators)) = start::<3>(&task) else { return };
+    let all = reports(&task, 4, 601);
+    let (last, reports) = all.split_last().unwrap();
     let accepted: u64 = thread::scope(|scope| {
         let senders: Vec<_> = (0..9)
             .map(|sender| {
-                let (aggregator, task, reports) = (&aggregators[sender % 3], &task, &reports);
+                let (aggregator, task) = (&aggregators[sender % 3], &task);
                 scope.spawn(move || {
                     let mut rng = ChaCha8Rng::seed_from_u64(sender as u64);
                     let mut accepted = 0;
@@ -236,59 +162,53 @@ fn reports_that_race_to_several_aggregators_count_once() {
         senders.into_iter().map(|sender| sender.join().unwrap()).sum()
     });
     assert_eq!(accepted, 600);
-    for aggregator in &aggregators {
+    for aggregator in aggregators.iter().chain([&Aggregator::open(&cluster.address(), &[])]) {
         eventually("all are counted", || aggregator.records(&task) >= 600);
-        assert_eq!(aggregator.aggregate(&task), sum_of(&task, &reports));
+        assert_eq!(aggregator.aggregate(&task), sum(&task, reports));
+        assert_eq!(aggregator.reports_of(&task).damage(), crate::store::Damage::default());
     }
+    let [first, second, _third] = aggregators;
+    first.close();
+    assert_eq!(second.commit(&task, slice::from_ref(last)), committed(1, 0));
 }
 
 #[test]
 fn a_quota_holds_over_all_aggregators() {
-    let Some(cluster) = Cluster::start(&[]) else { return };
-    let task = small_task();
-    let aggregators: Vec<Aggregator> =
-        (0..2).map(|_| Aggregator::open(&cluster.address(), slice::from_ref(&task))).collect();
+    let task = compact();
+    let Some((_cluster, aggregators)) = start::<2>(&task) else { return };
     let reports = reports(&task, 5, 400);
     // Some are there before there is a quota, and the other aggregator does not know of it when it writes next.
-    assert_eq!(aggregators[0].commit(&task, &reports[..7]), ACCEPTED_ALL(7));
+    assert_eq!(aggregators[0].commit(&task, &reports[..7]), committed(7, 0));
     let settings = TaskSettings { max_records: Some(100), ..TaskSettings::default() };
     assert_eq!(aggregators[0].store.put(task.clone(), settings.clone()).unwrap(), Put::Updated);
     assert_eq!(aggregators[1].commit(&task, &reports[..101]), Err(CommitError::Quota { limit: 100, records: 7 }));
-    let accepted: Vec<u64> = thread::scope(|scope| {
-        let senders: Vec<_> = (0..8)
-            .map(|sender| {
-                let (aggregator, task, reports) = (&aggregators[sender % 2], &task, &reports);
-                scope.spawn(move || {
-                    let batches = reports[sender * 50..(sender + 1) * 50].chunks(3);
-                    let mut accepted = 0;
-                    for batch in batches {
-                        match aggregator.commit(task, batch) {
-                            Ok(committed) => accepted += committed.accepted,
-                            Err(CommitError::Quota { limit, records }) => {
-                                assert!(
-                                    limit == 100 && records <= 100 && records + batch.len() as u64 > 100,
-                                    "{records}"
-                                );
-                            }
-                            Err(error) => panic!("{error}"),
-                        }
+    let accepted: u64 = thread::scope(|scope| {
+        let senders: Vec<_> = reports
+            .chunks(50)
+            .enumerate()
+            .map(|(sender, part)| {
+                let (aggregator, task) = (&aggregators[sender % 2], &task);
+                let accepted = move |batch: &[Report]| match aggregator.commit(task, batch) {
+                    Ok(committed) => committed.accepted,
+                    Err(CommitError::Quota { limit: 100, records: records @ ..=100 })
+                        if records + batch.len() as u64 > 100 =>
+                    {
+                        0
                     }
-                    accepted
-                })
+                    Err(error) => panic!("{error}"),
+                };
+                scope.spawn(move || part.chunks(3).map(accepted).sum::<u64>())
             })
             .collect();
-        senders.into_iter().map(|sender| sender.join().unwrap()).collect()
+        senders.into_iter().map(|sender| sender.join().unwrap()).sum()
     });
-    let records = 7 + accepted.iter().sum::<u64>();
+    let records = 7 + accepted;
     assert!((98..=100).contains(&records), "{records}: whole batches of three, as many as fit");
     assert_eq!(aggregators[0].query("SELECT records FROM ldp_pca.tasks"), records.to_string());
     for aggregator in &aggregators {
         eventually("all are counted", || aggregator.records(&task) == records);
         // What is there needs no room.
-        assert_eq!(
-            aggregator.commit(&task, &reports[..7]),
-            Ok(Committed { accepted: 0, duplicate: 7, conflicting: 0 })
-        );
+        assert_eq!(aggregator.commit(&task, &reports[..7]), committed(0, 7));
         assert_eq!(*aggregator.reports_of(&task).settings(), settings);
     }
     aggregators[1].store.put(task.clone(), TaskSettings::default()).unwrap();
@@ -297,31 +217,11 @@ fn a_quota_holds_over_all_aggregators() {
 }
 
 #[test]
-fn after_the_end_of_a_task_only_what_is_there_is_answered() {
-    let Some(cluster) = Cluster::start(&[]) else { return };
-    let task = small_task();
-    let aggregator = Aggregator::open(&cluster.address(), slice::from_ref(&task));
-    let reports = reports(&task, 6, 20);
-    aggregator.commit(&task, &reports[..10]).unwrap();
-    let late = |reports: &[Report]| Batch { closed: Some(CommitError::Expired(7)), ..batch(reports) };
-    for max_records in [None, Some(15)] {
-        let settings = TaskSettings { max_records, ..TaskSettings::default() };
-        aggregator.store.put(task.clone(), settings).unwrap();
-        assert_eq!(
-            aggregator.commit_batch(&task, late(&reports[..10])),
-            Ok(Committed { accepted: 0, duplicate: 10, conflicting: 0 })
-        );
-        assert_eq!(aggregator.commit_batch(&task, late(&reports[5..11])), Err(CommitError::Expired(7)));
-        assert_eq!(aggregator.records(&task), 10);
-    }
-}
-
-#[test]
 fn tasks_come_and_go_for_all() {
     let Some(cluster) = Cluster::start(&[]) else { return };
     let first = Aggregator::open(&cluster.address(), &[]);
     let second = Aggregator::open(&cluster.address(), &[]);
-    let (task, other) = (small_task(), dense_task());
+    let (task, other) = (compact(), dense());
     let settings = TaskSettings { minimum_batch: Some(7), ..TaskSettings::default() };
     assert_eq!(first.store.put(task.clone(), settings.clone()).unwrap(), Put::Created);
     assert_eq!(first.store.put(other.clone(), TaskSettings::default()).unwrap(), Put::Created);
@@ -331,22 +231,21 @@ fn tasks_come_and_go_for_all() {
     eventually("the settings change", || *first.reports_of(&task).settings() == TaskSettings::default());
 
     let reports = reports(&task, 6, 20);
-    assert_eq!(first.commit(&task, &reports), ACCEPTED_ALL(20));
+    assert_eq!(first.commit(&task, &reports), committed(20, 0));
     let stale = second.reports_of(&task);
     let mut watched = stale.watch_counts();
     assert!(first.store.delete(task.digest(), Erase::Now).unwrap());
     assert!(!first.store.delete(task.digest(), Erase::Now).unwrap());
     assert!(first.store.task(task.digest()).is_none());
     // Whether it knows of it or not.
-    let refused = second.runtime.block_on(stale.commit(batch(&reports)));
-    assert_eq!(refused, Err(CommitError::Closed));
+    assert_eq!(wait(stale.commit(batch(&reports))), Err(CommitError::Closed));
     eventually("the other hears of the deletion", || second.store.task(task.digest()).is_none());
     second.runtime.block_on(async { while watched.changed().await.is_ok() {} });
     assert_eq!(first.query("SELECT count(*) FROM pg_tables WHERE tablename LIKE 'reports%'"), "1");
 
     assert_eq!(second.store.put(task.clone(), TaskSettings::default()).unwrap(), Put::Created);
     assert_eq!(second.records(&task), 0);
-    assert_eq!(second.commit(&task, &reports[..5]), ACCEPTED_ALL(5));
+    assert_eq!(second.commit(&task, &reports[..5]), committed(5, 0));
     eventually("it is there again", || first.store.task(task.digest()).is_some_and(|task| task.counts().records == 5));
     assert_eq!(first.store.task(other.digest()).unwrap().counts().records, 0);
 }
@@ -354,14 +253,13 @@ fn tasks_come_and_go_for_all() {
 #[test]
 fn a_start_reads_a_snapshot_and_what_came_since() {
     let Some(cluster) = Cluster::start(&[]) else { return };
-    let task = dense_task();
-    let options = PostgresOptions { snapshot_reports: 100, ..options() };
-    let open = || Aggregator::open_with(&cluster.address(), slice::from_ref(&task), options.clone()).unwrap();
+    let task = dense();
+    let open = || Aggregator::with_snapshots(&cluster.address(), &task, 100);
     let (first, second) = (open(), open());
     let reports = reports(&task, 7, 250);
     for (index, part) in reports[..230].chunks(10).enumerate() {
         let aggregator = if index % 2 == 0 { &first } else { &second };
-        assert_eq!(aggregator.commit(&task, part), ACCEPTED_ALL(10));
+        assert_eq!(aggregator.commit(&task, part), committed(10, 0));
     }
     eventually("a snapshot is written", || {
         first.query("SELECT coalesce(max(records), 0) FROM ldp_pca.snapshots").parse::<u64>().unwrap() >= 100
@@ -371,13 +269,13 @@ fn a_start_reads_a_snapshot_and_what_came_since() {
 
     let third = open();
     third.commit(&task, &reports).unwrap();
-    assert_eq!(third.aggregate(&task), sum_of(&task, &reports));
+    assert_eq!(third.aggregate(&task), sum(&task, &reports));
     // Without the bytes below the snapshot's horizon its reports are only in the snapshot.
     third.execute(
         "UPDATE ldp_pca.reports_1 SET report = '' FROM ldp_pca.snapshots WHERE xid < horizon OR xid = ANY(counted)",
     );
     let fourth = open();
-    assert_eq!(fourth.aggregate(&task), sum_of(&task, &reports));
+    assert_eq!(fourth.aggregate(&task), sum(&task, &reports));
     // A snapshot that cannot be read does not count: the reports in the tables are counted.
     fourth.execute("UPDATE ldp_pca.snapshots SET bytes = substr(bytes, 2)");
     let rows = fourth.query("SELECT count(*) FROM ldp_pca.reports_1 WHERE report <> ''").parse::<u64>().unwrap();
@@ -387,9 +285,8 @@ fn a_start_reads_a_snapshot_and_what_came_since() {
 
 #[test]
 fn reports_of_another_hand_are_passed_over() {
-    let Some(cluster) = Cluster::start(&[]) else { return };
-    let task = small_task();
-    let aggregator = Aggregator::open(&cluster.address(), slice::from_ref(&task));
+    let task = compact();
+    let Some((cluster, [aggregator])) = start(&task) else { return };
     aggregator.commit(&task, &reports(&task, 8, 3)).unwrap();
     aggregator.execute("INSERT INTO ldp_pca.reports_1 (id, report) VALUES ('0123456789abcdef', 'no report')");
     eventually("it is noticed", || aggregator.reports_of(&task).damage().lost == 1);
@@ -400,9 +297,8 @@ fn reports_of_another_hand_are_passed_over() {
 
 #[test]
 fn databases_of_another_release_and_none_at_all_are_refused() {
-    let Some(cluster) = Cluster::start(&[]) else { return };
-    let task = small_task();
-    let aggregator = Aggregator::open(&cluster.address(), slice::from_ref(&task));
+    let task = compact();
+    let Some((cluster, [aggregator])) = start(&task) else { return };
     let open = || Aggregator::open_with(&cluster.address(), &[], options()).err().unwrap();
     aggregator.execute("UPDATE ldp_pca.tasks SET settings = '{\"colour\": 1}'");
     assert!(matches!(open(), PostgresError::Settings { reason, .. } if reason.contains("colour")));

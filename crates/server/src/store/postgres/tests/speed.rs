@@ -1,18 +1,19 @@
 //! Time of a commit. Not a test: run it alone, on an idle machine, with `--ignored --nocapture`.
 
+use std::time::Instant;
+
 use super::*;
 
 #[test]
 #[ignore = "it measures"]
 fn commits_take_so_long() {
-    let Some(cluster) = Cluster::start(&[]) else { return };
-    let task = small_task();
-    let aggregator = Aggregator::open(&cluster.address(), slice::from_ref(&task));
+    let task = compact();
+    let Some((_cluster, [aggregator])) = start(&task) else { return };
     let reports = reports(&task, 20, 404_000);
     let (single, large) = reports.split_at(4_000);
     for part in single.chunks(1_000) {
         let start = Instant::now();
-        part.iter().for_each(|report| assert_eq!(aggregator.commit(&task, slice::from_ref(report)), ACCEPTED_ALL(1)));
+        part.iter().for_each(|report| assert_eq!(aggregator.commit(&task, slice::from_ref(report)), committed(1, 0)));
         println!("{:.1} us a commit of one report", start.elapsed().as_secs_f64() * 1e6 / 1_000.0);
     }
     for part in large.chunks(100_000) {
