@@ -253,16 +253,11 @@ mod tests {
     }
 
     #[test]
-    fn what_was_given_up_is_read() {
+    fn what_was_given_up_is_read_and_the_horizon_never_goes_back() {
         let mut ledger = ledger();
         let lost = ledger.begin(12);
         ledger.given_up(lost);
         assert_eq!(ledger.limit(20), Range { from: 10, to: 20, without: vec![] });
-    }
-
-    #[test]
-    fn the_horizon_never_goes_back() {
-        let mut ledger = ledger();
         // Its connection was lost before its COMMIT: it ended, and the horizon passed it.
         let late = ledger.begin(3);
         assert_eq!(ledger.limit(20), Range { from: 10, to: 10, without: vec![] });
