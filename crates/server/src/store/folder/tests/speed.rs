@@ -13,7 +13,7 @@ use rand::{Rng, SeedableRng};
 use tempfile::tempdir;
 
 use super::super::{FolderOptions, FolderStore};
-use super::model::batch;
+use crate::store::tests::batch;
 use crate::store::{Batch, ReportStore};
 use ldp_pca::mechanism::{Calibration, LocalRandomizer, MechanismSpec};
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -143,7 +143,7 @@ const FOLDER: &str = "LDP_PCA_SPEED_FOLDER";
 #[test]
 #[ignore = "a measurement"]
 fn restarts() {
-    for (task, count) in [(compact(), 1_000_000), (dense(), 20_000)] {
+    for (task, count) in [(compact(), 10_000_000), (compact(), 1_000_000), (dense(), 20_000)] {
         let root = tempdir().unwrap();
         for seed in 0..20 {
             run("filling", root.path(), &task, split(&task, seed, 20, count / 400), 4);
