@@ -44,7 +44,7 @@ export class PrivacyLedger {
     try {
       stored = await parts.openDatabase(name);
     } catch (cause) {
-      const error = denied(cause);
+      const error = denied(cause, "let this site store data, or give onStorageDenied");
       if ((await onStorageDenied?.(error)) !== true) throw error;
     }
     ledger.persistent = stored !== undefined;
@@ -80,8 +80,9 @@ export class PrivacyLedger {
   }
 
   async flush(options) {
-    const waiting = await this.#change((entries) =>
-      entries.filter((entry) => stateOf(entry) === "pending" && !(entry.relay && asked.has(entry.wave))),
+    // What was deleted with the site's data is sent if somebody asks for it once more.
+    const waiting = await this.#change((entries, write, stored) =>
+      stored.filter((entry) => stateOf(entry) === "pending" && !(entry.relay && asked.has(entry.wave))),
     );
     return Promise.all(waiting.map((entry) => this.#deliver(entry, options)));
   }
@@ -347,17 +348,56 @@ function sumUp(a, b) {
   return lost > 0 ? sum * (1 + Number.EPSILON) : sum;
 }
 
-function denied(cause) {
+function denied(cause, remedy = "load the page again") {
   if (cause instanceof LdpPcaError) return cause;
   // The message of a full disk may be empty; its name is not.
-  return failure("storage", `the ledger has no storage: ${cause ?? "the browser gave it up"}`, { cause });
+  const why = cause ?? "the browser gave it up";
+  const told = REMEDIES[cause?.name ?? cause] ?? remedy;
+  return failure("storage", `the ledger has no storage: ${why} (${told})`, { cause });
 }
 
 const STORE = "reports";
 const LATE = `it took over ${STORAGE} ms: is another tab busy?`;
+const REMEDIES = { QuotaExceededError: "free space on the device", [LATE]: "close the site's other tabs" };
+/** What a change rejects with whose connection the browser closed: a suspended tab's, or when data are deleted. */
+const LOST = ["AbortError", "InvalidStateError", "UnknownError"];
 
-/** The disk's content under a name: `change` as in {@link transactions}, and `close`. */
-function openDatabase(name) {
+/**
+ * The disk's content under a name: `change` as in {@link transact}, and `close`. A connection that the browser closed
+ * is opened again, once per call. Nobody knows whether the change that it broke off is on the disk: the change is made
+ * anew, from what is there by then.
+ */
+async function openDatabase(name) {
+  const known = new Map();
+  let isClosed = false;
+  let opening;
+  let database = await connect(name);
+  const reopen = async () => {
+    database.close();
+    database = await connect(name);
+    if (isClosed) database.close();
+  };
+  const change = async (edit) => {
+    const used = database;
+    try {
+      return await transact(used, known, edit).catch(async (cause) => {
+        const isLost = cause === null || LOST.includes(cause?.name);
+        if (isClosed || !isLost) throw cause;
+        if (used === database) await (opening ??= reopen().finally(() => (opening = undefined)));
+        return transact(database, known, edit);
+      });
+    } catch (cause) {
+      throw denied(cause);
+    }
+  };
+  const close = () => {
+    isClosed = true;
+    database.close();
+  };
+  return { change, close };
+}
+
+function connect(name) {
   return new Promise((resolve, reject) => {
     const request = indexedDB.open(name, 1);
     setTimeout(() => reject(LATE), STORAGE);
@@ -366,57 +406,68 @@ function openDatabase(name) {
     request.onsuccess = () => {
       const database = request.result;
       // A visitor who deletes the data, or a later version of this library, does not have to wait.
-      const close = (database.onversionchange = () => database.close());
-      resolve({ change: transactions(database), close });
+      database.onversionchange = () => database.close();
+      resolve(database);
     };
   });
 }
 
 /**
- * Runs `change(entries, write)` in a transaction: when the promise resolves all of it is on the disk, or nothing. One
- * that is still open when its page is left is given up, since a page that is kept for the way back would keep the
- * storage, too.
+ * Runs `change(entries, write, stored)` in a transaction: when the promise resolves all of it is on the disk, or
+ * nothing. The ledger deletes no entry: one that is `known` from an earlier transaction and not `stored` went with the
+ * site's data, and still counts as long as its page lives. A transaction that is still open when its page is left is
+ * given up, since a page that is kept for the way back would keep the storage, too.
  */
-function transactions(database) {
-  return async (change) => {
-    const over = new AbortController();
-    try {
-      return await new Promise((resolve, reject) => {
-        const transaction = database.transaction(STORE, "readwrite", { durability: "strict" });
-        const store = transaction.objectStore(STORE);
-        const abort = (cause) => {
-          // Not every browser reports at once one that has not begun.
-          reject(cause);
-          try {
-            transaction.abort();
-          } catch {
-            // All of it is on its way to the disk.
-          }
+async function transact(database, known, change) {
+  const over = new AbortController();
+  try {
+    return await new Promise((resolve, reject) => {
+      const transaction = database.transaction(STORE, "readwrite", { durability: "strict" });
+      const store = transaction.objectStore(STORE);
+      const abort = (cause) => {
+        // Not every browser reports at once one that has not begun.
+        reject(cause);
+        try {
+          transaction.abort();
+        } catch {
+          // All of it is on its way to the disk.
+        }
+      };
+      globalThis.addEventListener?.("pagehide", () => abort(), over);
+      AbortSignal.timeout(STORAGE).addEventListener("abort", () => abort(LATE), over);
+      let entries;
+      let result;
+      store.getAll().onsuccess = ({ target: { result: stored } }) => {
+        const there = stored.map((entry) => [entry.taskDigest, entry]);
+        // In the order of the disk, and as it has them.
+        entries = new Map([...there, ...known, ...there]);
+        const put = (entry) => {
+          store.put(entry);
+          entries.set(entry.taskDigest, entry);
         };
-        globalThis.addEventListener?.("pagehide", () => abort(), over);
-        AbortSignal.timeout(STORAGE).addEventListener("abort", () => abort(LATE), over);
-        let result;
-        store.getAll().onsuccess = ({ target }) => {
-          try {
-            result = change(target.result, store);
-          } catch (error) {
-            abort(error);
-          }
-        };
-        transaction.oncomplete = () => resolve(result);
-        transaction.onabort = () => reject(transaction.error);
-      });
-    } catch (cause) {
-      throw denied(cause);
-    } finally {
-      over.abort();
-    }
-  };
+        try {
+          result = change([...entries.values()], { put }, stored);
+        } catch (error) {
+          abort(error);
+        }
+      };
+      transaction.oncomplete = () => {
+        for (const [key, entry] of entries) known.set(key, entry);
+        resolve(result);
+      };
+      transaction.onabort = () => reject(transaction.error);
+    });
+  } finally {
+    over.abort();
+  }
 }
 
-/** Runs `change(entries, write)` on entries that last as long as the page lives, without a disk. */
+/** Runs `change(entries, write, stored)` on entries that last as long as the page lives, without a disk. */
 export function memory() {
   const entries = new Map();
-  return async (change) =>
-    change([...entries.values()], { put: (entry) => entries.set(entry.taskDigest, entry) });
+  const put = (entry) => entries.set(entry.taskDigest, entry);
+  return async (change) => {
+    const stored = [...entries.values()];
+    return change(stored, { put }, stored);
+  };
 }

@@ -15,6 +15,13 @@ class Disk {
   log = [];
   /** The outcome of opening: "works", "fails", or "hangs". */
   opening = "works";
+  /** The error of an opening that fails. */
+  failure = new DOMException("the disk is broken", "UnknownError");
+  /**
+   * The browser's losses of the next transactions, each with the error that it states, and whether the transaction was
+   * on the disk by then (`isWritten`); `undefined` for one that is not lost.
+   */
+  losses = [];
   /**
    * The outcome of a transaction before it is complete: "works", "fails", "hangs", or "is complete", and cannot be
    * given up.
@@ -27,7 +34,7 @@ class Disk {
     setImmediate(() => {
       if (this.opening === "hangs") return;
       if (this.opening === "fails") {
-        request.error = new DOMException("the disk is broken", "UnknownError");
+        request.error = this.failure;
         return request.onerror();
       }
       const isNew = !this.databases.has(name);
@@ -66,6 +73,11 @@ class Connection {
     this.#disk.log.push(["close"]);
     this.#closed = true;
   }
+
+  /** The browser closes it. */
+  lose() {
+    this.#closed = true;
+  }
 }
 
 class Transaction {
@@ -98,6 +110,14 @@ class Transaction {
 
   #end() {
     if (this.#over || this.#disk.writing === "hangs") return;
+    const loss = this.#disk.losses.shift();
+    if (loss) {
+      if (loss.isWritten) for (const write of this.#written) write();
+      this.error = loss.error;
+      this.#over = true;
+      this.#disk.connection.lose();
+      return this.onabort();
+    }
     if (this.#disk.writing === "fails") {
       this.error = new DOMException("", "QuotaExceededError");
       this.#over = true;
@@ -149,11 +169,14 @@ afterEach(() => {
 const open = (options) => PrivacyLedger.open({ maxEpsilon: 4, ...options });
 const asked = (what) => disk.log.filter(([name]) => name === what);
 
-function denied(message, cause) {
+const ALLOW = "let this site store data, or give onStorageDenied";
+const TABS = "close the site's other tabs";
+
+function denied(message, cause, remedy = "load the page again") {
   return (error) => {
     assert.deepEqual(
       [error.name, error.code, error.message],
-      ["LedgerError", "storage", `the ledger has no storage: ${message}`],
+      ["LedgerError", "storage", `the ledger has no storage: ${message} (${remedy})`],
     );
     assert.ok(cause === undefined || error.cause === cause || error.cause?.name === cause, String(error.cause));
     return true;
@@ -213,23 +236,107 @@ test("a change is reported when all of it is on the disk, and not before", async
 
 test("a disk that is broken, full, or closed is an error with its own words, or at least its name", async () => {
   disk.opening = "fails";
-  await assert.rejects(open(), denied("UnknownError: the disk is broken", "UnknownError"));
+  await assert.rejects(open(), denied("UnknownError: the disk is broken", "UnknownError", ALLOW));
   disk.opening = "works";
   const ledger = await open();
   disk.writing = "fails";
   await assert.rejects(
     ledger.report(randomizerOf(1), RECORD, { url }),
-    denied("QuotaExceededError", "QuotaExceededError"),
+    denied("QuotaExceededError", "QuotaExceededError", "free space on the device"),
   );
   disk.writing = "works";
   assert.deepEqual((await ledger.status()).reports, []);
-  // Somebody deletes the data, or a later version is there.
+  // A later version is there.
   disk.connection.onversionchange();
   assert.equal(asked("close").length, 1);
+  disk.opening = "fails";
+  disk.failure = new DOMException("a later version is there", "VersionError");
+  await assert.rejects(ledger.status(), denied("VersionError: a later version is there", "VersionError"));
+});
+
+test("where the browser has no storage, or a policy denies it, the error says what to do", async () => {
+  disk.open = () => {
+    throw new DOMException("not in this frame", "SecurityError");
+  };
+  await assert.rejects(open(), denied("SecurityError: not in this frame", "SecurityError", ALLOW));
+  delete globalThis.indexedDB;
+  await assert.rejects(open(), denied("ReferenceError: indexedDB is not defined", "ReferenceError", ALLOW));
+});
+
+test("a connection that the browser closed is opened once for all calls that find it closed", async () => {
+  const ledger = await open();
+  await ledger.report(randomizerOf(1), RECORD, { url });
+  disk.connection.lose();
+  await Promise.all([ledger.status(), ledger.report(randomizerOf(2), RECORD, { url }), ledger.withdraw(digestOf(3))]);
+  assert.equal((await ledger.status()).epsilon, 2);
+  assert.deepEqual([asked("open").length, asked("create").length], [2, 1]);
+});
+
+test("what the browser broke off is made anew from what is there: it spends once, whether it was there or not", async () => {
+  const lost = new DOMException("Connection to Indexed Database server lost", "UnknownError");
+  for (const error of [null, new DOMException("", "AbortError"), lost]) {
+    for (const isWritten of [true, false]) {
+      disk.databases.clear();
+      const loss = { error, isWritten };
+      const ledger = await open({ maxEpsilon: 1 });
+      const randomizer = randomizerOf(1);
+      // The booking, then the report.
+      disk.losses = [loss, undefined, loss];
+      await ledger.report(randomizer, RECORD, { url });
+      const { epsilon, reports } = await (await open()).status();
+      assert.deepEqual([epsilon, reports.length, reports[0].state], [1, 1, "pending"]);
+      await ledger.report(randomizer, { height: 1 }, { url });
+      assert.equal(randomizer.made.length, 1);
+      disk.losses = [loss];
+      assert.deepEqual(await ledger.withdraw(digestOf(1)), { taskDigest: digestOf(1), id: idOf(1), sent: false });
+      assert.equal((await ledger.status()).reports[0].state, "withdrawn");
+    }
+  }
+});
+
+test("what is lost a second time is an error, and a later call opens the disk again", async () => {
+  const ledger = await open();
+  const loss = { error: new DOMException("broken off", "AbortError"), isWritten: false };
+  disk.losses = [loss, loss];
+  const booked = ledger.report(randomizerOf(1), RECORD, { url });
+  await assert.rejects(booked, denied("AbortError: broken off", "AbortError"));
+  assert.equal(asked("open").length, 2);
+  disk.opening = "fails";
+  await assert.rejects(ledger.status(), denied("UnknownError: the disk is broken", "UnknownError"));
+  disk.opening = "works";
+  assert.deepEqual((await ledger.status()).reports, []);
+});
+
+test("after the site's data is deleted an open page counts what it has seen, and sends it only if it is asked to", async () => {
+  const ledger = await open({ maxEpsilon: 1 });
+  const randomizer = randomizerOf(1);
+  await ledger.report(randomizer, RECORD, { url });
+  disk.databases.clear();
+  disk.connection.onversionchange();
+  assert.deepEqual(await ledger.flush(), []);
+  assert.equal((await ledger.status()).epsilon, 1);
+  await assert.rejects(ledger.report(randomizerOf(2), RECORD, { url }), { code: "budget" });
+  const next = await open();
+  assert.deepEqual((await next.status()).reports, []);
+  await ledger.report(randomizer, RECORD, { url });
+  assert.equal(randomizer.made.length, 1);
+  assert.equal((await next.status()).reports[0].state, "pending");
+});
+
+test("a ledger that its page closed is not opened again", async () => {
+  const ledger = await open();
+  ledger.close();
   await assert.rejects(ledger.status(), denied("InvalidStateError: the connection is closed", "InvalidStateError"));
+  assert.equal(asked("open").length, 1);
   const other = await open();
+  disk.connection.lose();
+  const late = other.status();
+  await soon();
   other.close();
-  assert.equal(asked("close").length, 2);
+  await assert.rejects(late, { code: "storage" });
+  const { length } = asked("open");
+  await assert.rejects(other.status(), { code: "storage" });
+  assert.equal(asked("open").length, length);
 });
 
 test("a disk that does not open within ten seconds is an error", async () => {
@@ -237,7 +344,7 @@ test("a disk that does not open within ten seconds is an error", async () => {
   const opening = open();
   assert.deepEqual(timers.map(({ milliseconds }) => milliseconds), [10_000]);
   timers[0].end();
-  await assert.rejects(opening, denied("it took over 10000 ms: is another tab busy?"));
+  await assert.rejects(opening, denied("it took over 10000 ms: is another tab busy?", undefined, TABS));
 });
 
 test("a change that takes over ten seconds is given up", async () => {
@@ -248,7 +355,7 @@ test("a change that takes over ten seconds is given up", async () => {
   await soon();
   assert.deepEqual(lasting.map(({ milliseconds }) => milliseconds), [10_000]);
   lasting[0].end();
-  await assert.rejects(waiting, denied("it took over 10000 ms: is another tab busy?"));
+  await assert.rejects(waiting, denied("it took over 10000 ms: is another tab busy?", undefined, TABS));
   assert.equal(asked("abort").length, 1);
 });
 
