@@ -92,7 +92,9 @@ fn with_examples(program: &str, path: &str, command: Command, all: &Examples) ->
     });
     let command = command.mut_args(|argument| {
         let is_rare = argument.get_help_heading().is_some();
-        argument.hide_short_help(is_rare)
+        // The option's own message says what is wrong with -1.
+        let has_value = argument.get_long().is_some() && argument.get_action().takes_values();
+        argument.hide_short_help(is_rare).allow_negative_numbers(has_value)
     });
     let Some((_, examples)) = all.iter().find(|(known, _)| *known == path) else { return command };
     let mut help = command.get_after_long_help().map(|notes| format!("{notes}\n\n")).unwrap_or_default();

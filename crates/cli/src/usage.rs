@@ -23,7 +23,9 @@ pub(super) fn line(error: &clap::Error) -> String {
     if !details.is_empty() {
         text += &format!(" {}", details.join(", "));
     }
-    for tip in parts.flat_map(str::lines).filter_map(|line| line.trim().strip_prefix("tip: ")) {
+    let tips = parts.flat_map(str::lines).filter_map(|line| line.trim().strip_prefix("tip: "));
+    // Hardly anybody means an option as a value.
+    for tip in tips.filter(|tip| !tip.starts_with("to pass '--")) {
         text += &format!("; {tip}");
     }
     match error.kind() {
@@ -67,8 +69,16 @@ pub(super) fn no_number(text: &str) -> String {
     format!("'{text}' is not a number{}", remedy.unwrap_or_default())
 }
 
-/// That a text is no whole number, and how it is written as one.
+/// That a text is no whole number of at least 0 that can be used, and how it is written as one.
 pub(super) fn no_whole_number(text: &str) -> String {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return if digits == text {
+            format!("'{text}' is too large")
+        } else {
+            format!("'{text}' is negative: leave the minus out")
+        };
+    }
     let groups: Vec<&str> = text.split([',', '_', '\'']).collect();
     let grouped = groups.len() > 1 && groups[1..].iter().all(|group| group.len() == 3);
     let digits = if grouped { groups.concat() } else { text.to_owned() };
@@ -101,7 +111,9 @@ mod tests {
             ("3.0", "'3.0' is not a whole number: write 3"),
             ("1,5", "'1,5' is not a whole number"),
             ("1.5", "'1.5' is not a whole number"),
-            ("-1", "'-1' is not a whole number"),
+            ("-1", "'-1' is negative: leave the minus out"),
+            ("-1.5", "'-1.5' is not a whole number"),
+            ("18446744073709551616", "'18446744073709551616' is too large"),
             ("inf", "'inf' is not a whole number"),
         ];
         for (text, problem) in cases {
