@@ -53,7 +53,7 @@ pub enum CliError {
     #[error("see the log")]
     Told(u8),
     /// Standard output cannot be written.
-    #[error("cannot write the result: {0}")]
+    #[error("cannot write the result: {}", not_written(.0))]
     Output(#[from] io::Error),
 }
 
@@ -72,6 +72,11 @@ impl CliError {
             _ => "",
         };
         Self::file(path, format!("{words}{remedy}"))
+    }
+
+    /// A file that the system does not write.
+    pub(super) fn not_written(path: &Path, error: &io::Error) -> Self {
+        Self::file(path, format!("cannot write it: {}", not_written(error)))
     }
 
     /// The request cannot be carried out.
@@ -130,6 +135,18 @@ impl CliError {
 /// What the system says of an error, without the number that Rust adds.
 pub(super) fn system_words(error: &io::Error) -> String {
     error.to_string().split(" (os error").next().unwrap_or_default().to_owned()
+}
+
+/// Why the system does not write, with the remedy.
+fn not_written(error: &io::Error) -> String {
+    let remedy = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ": make room there, or write to another disk",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            ": write to a folder that is yours to write"
+        }
+        _ => "",
+    };
+    format!("{}{remedy}", system_words(error))
 }
 
 /// Whether another value of an option is the remedy: what only options say was refused, or does not fit what was read.

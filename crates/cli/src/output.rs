@@ -91,6 +91,11 @@ pub fn note(text: impl core::fmt::Display) {
     let _ = writeln!(stderr(), "{text}");
 }
 
+/// Prints a line of a result for people.
+pub(super) fn print_line(text: impl core::fmt::Display) -> Result<()> {
+    Ok(writeln!(stdout(), "{text}")?)
+}
+
 /// Whether the arguments ask for JSON. They are not parsed, as what is wrong with them is reported in this form too.
 pub(super) fn is_json() -> bool {
     std::env::args_os().skip(1).take_while(|argument| argument != "--").any(|argument| argument == "--json")

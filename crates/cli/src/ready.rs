@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::aggregator::{self, Aggregator};
 use super::error::Result;
+use super::output::print_line;
 
 /// Ask a running aggregator whether it can store reports
 ///
@@ -20,7 +21,6 @@ pub(super) struct Ready {
 impl Ready {
     pub(super) fn run(self) -> Result<()> {
         Aggregator::new(&self.url, None).within(Duration::from_secs(10)).get("/readyz")?.good()?;
-        println!("ready");
-        Ok(())
+        print_line("ready")
     }
 }

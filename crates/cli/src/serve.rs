@@ -14,7 +14,7 @@ use tracing_subscriber::filter::LevelFilter;
 
 use super::error::{CliError, Result};
 use super::files;
-use super::output::{grouped, note, plural};
+use super::output::{grouped, note, plural, print_line};
 use super::remedy;
 
 /// Collect reports over HTTP
@@ -81,9 +81,8 @@ impl Serve {
             let less_safe = config.less_safe();
             let (good, end) =
                 if less_safe.is_empty() { ("good", "") } else { ("valid", "; less safe than their defaults are:") };
-            println!("the settings are {good}{tasks}{end}");
-            less_safe.iter().for_each(|setting| println!("  {setting}"));
-            return Ok(());
+            print_line(format_args!("the settings are {good}{tasks}{end}"))?;
+            return less_safe.iter().try_for_each(|setting| print_line(format_args!("  {setting}")));
         }
         start_log(&config.log, true)?;
         let log = config.log.format;
@@ -221,10 +220,11 @@ pub(super) fn start_log(log: &LogConfig, times: bool) -> Result<()> {
 /// is: containers and services write both to one place.
 pub(super) fn say_listening(log: LogFormat, address: SocketAddr) {
     let message = format!("listening on http://{address}");
-    match log {
-        LogFormat::Pretty => println!("{message}"),
-        LogFormat::Json => println!("{}", serde_json::json!({"level": "INFO", "message": message})),
-    }
+    // Without a reader the server goes on.
+    let _ = match log {
+        LogFormat::Pretty => print_line(message),
+        LogFormat::Json => print_line(serde_json::json!({"level": "INFO", "message": message})),
+    };
 }
 
 /// Logs that a server has ended. Where the log is JSON, an error is its last line.

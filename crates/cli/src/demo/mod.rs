@@ -22,7 +22,7 @@ use serde::Deserialize;
 use self::relay::Relaying;
 use crate::aggregator::{Aggregator, token};
 use crate::error::{CliError, InFile as _, Result};
-use crate::output::{bar, fitted, plural};
+use crate::output::{bar, fitted, plural, print_line};
 use crate::parameters;
 use crate::randomize::{BATCH, BatchRandomizer, Ids};
 use crate::records::{self, Opening, Reading};
@@ -123,9 +123,9 @@ impl Demo {
             // A dropped sender means the same as a message.
             let _ = stopping.await;
         }));
-        println!("aggregator  {address}");
-        println!("task        {}", task.digest());
-        println!("guarantee   {}", task.guarantee());
+        print_line(format_args!("aggregator  {address}"))?;
+        print_line(format_args!("task        {}", task.digest()))?;
+        print_line(format_args!("guarantee   {}", task.guarantee()))?;
         let relaying = port.map(|port| Relaying::start(&runtime, port, &address)).transpose()?;
 
         let aggregator = Aggregator::new(&address, token(admin.as_deref())?);
@@ -139,17 +139,17 @@ impl Demo {
         };
         self.collect(&mut collection)?;
         collection.send()?;
-        println!(
+        print_line(format_args!(
             "collected   {} of {} bytes over HTTP, {:.1} s after the start",
             plural(collection.sent, "report"),
             report_bytes(&task),
             started.elapsed().as_secs_f64()
-        );
+        ))?;
         let result = collection.recover(self.rank, &Aggregator::new(&address, None))?;
-        print!("\n{}", fitted(&result.text()));
+        print_line(format_args!("\n{}", fitted(&result.text()).trim_end()))?;
         if !self.once {
             let users = relaying.as_ref().map(|relaying| relaying.start_users(&task)).transpose()?;
-            runtime.block_on(self.serve_on(&address));
+            runtime.block_on(self.serve_on(&address))?;
             drop(users);
         }
         if let Some(relaying) = relaying {
@@ -161,21 +161,22 @@ impl Demo {
     }
 
     /// Serves until Ctrl-C, and says when the page is there.
-    async fn serve_on(&self, address: &str) {
+    async fn serve_on(&self, address: &str) -> Result<()> {
         let stopped = stopped();
         tokio::pin!(stopped);
-        println!("\nserving at {address}; Ctrl-C ends it");
+        print_line(format_args!("\nserving at {address}; Ctrl-C ends it"))?;
         if let Some(www) = &self.www {
             let page = www.join("index.html");
             while !page.is_file() {
                 tokio::select! {
-                    () = &mut stopped => return,
+                    () = &mut stopped => return Ok(()),
                     () = tokio::time::sleep(Duration::from_millis(500)) => {}
                 }
             }
-            println!("page ready: {address}/");
+            print_line(format_args!("page ready: {address}/"))?;
         }
         stopped.await;
+        Ok(())
     }
 
     /// Randomizes the population and sends its reports.

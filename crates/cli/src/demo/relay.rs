@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 
 use crate::aggregator::Aggregator;
 use crate::error::{CliError, InFile as _, Result};
-use crate::output::note;
+use crate::output::{note, print_line};
 use crate::randomize::{BatchRandomizer, Ids};
 use crate::submit::sealing_key;
 
@@ -47,7 +47,9 @@ impl Relaying {
             // A dropped sender means the same as a message.
             let _ = stopping.await;
         }));
-        println!("relay       {url}, batches of {BATCH}: a demo on one machine with so few hides nobody");
+        print_line(format_args!(
+            "relay       {url}, batches of {BATCH}: a demo on one machine with so few hides nobody"
+        ))?;
         Ok(Self { url, stop, serving, _folder: folder })
     }
 

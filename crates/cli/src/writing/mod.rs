@@ -242,7 +242,7 @@ pub(super) struct Output {
 
 impl Output {
     pub(super) fn create(target: &Target) -> Result<Self> {
-        let failed = |error| cannot_write(target, error);
+        let failed = |error: std::io::Error| CliError::not_written(target, &error);
         let mut target = target.clone();
         if !is_standard(&target) {
             // A link stays a link: the file it leads to is replaced.
@@ -265,22 +265,22 @@ impl Output {
 
     /// Writes these bytes.
     pub(super) fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        self.write_all(bytes).map_err(|error| self.failed(error))
+        self.write_all(bytes).map_err(|error| self.failed(&error))
     }
 
     /// Writes it all and gives the file its name.
     pub(super) fn finish(mut self) -> Result<()> {
-        self.flush().map_err(|error| self.failed(error))?;
+        self.flush().map_err(|error| self.failed(&error))?;
         let named = self.partial.take().map_or(Ok(()), |partial| partial.name(&self.target));
         named.map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => cannot_write(&self.target, "another came while this command ran, and stays"),
-            _ => cannot_write(&self.target, error),
+            _ => CliError::not_written(&self.target, &error),
         })
     }
 
-    /// The error of a command that could not write, for this reason.
-    pub(super) fn failed(&self, problem: impl Display) -> CliError {
-        self.closed().unwrap_or_else(|| CliError::file(&self.target, problem))
+    /// The error of a command that could not write.
+    pub(super) fn failed(&self, error: &std::io::Error) -> CliError {
+        self.closed().unwrap_or_else(|| CliError::not_written(&self.target, error))
     }
 
     /// The error that ends a command quietly, if the reader of standard output has left.
@@ -404,7 +404,7 @@ pub fn write_matrix(target: &Target, matrix: &DMatrix<f64>) -> Result<()> {
             writer.finish()
         },
     );
-    written.map_err(|error| output.failed(error))?;
+    written.map_err(|error| output.failed(&error))?;
     output.finish()
 }
 
@@ -436,7 +436,7 @@ impl NpyRows {
     pub(super) fn finish(mut self) -> Result<()> {
         let head = npy_head(self.rows, self.columns);
         let whole = self.output.flush().and_then(|()| File::options().write(true).open(&self.partial));
-        whole.and_then(|mut file| file.write_all(&head)).map_err(|error| self.output.failed(error))?;
+        whole.and_then(|mut file| file.write_all(&head)).map_err(|error| self.output.failed(&error))?;
         self.output.finish()
     }
 }

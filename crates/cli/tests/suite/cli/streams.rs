@@ -46,6 +46,21 @@ fn a_missing_folder_or_one_in_the_way_is_refused_by_name() {
     }
 }
 
+/// A disk without room, as a file and as standard output.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_told_with_its_remedy() {
+    let folder = inputs();
+    let said = "No space left on device: make room there, or write to another disk";
+    for command in WRITING_COMMANDS.into_iter().filter(|command| command.ends_with(" OUT")) {
+        let command = command.replace("OUT", "/dev/full");
+        folder.refused(&command, 1, &[&format!("/dev/full: cannot write it: {said}")]);
+    }
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = folder.command(["inspect", "task.json"]).stdout(full).output().unwrap();
+    Run::of("inspect task.json", output).refused(1, &[&format!("cannot write the result: {said}")]);
+}
+
 #[test]
 fn a_failure_leaves_the_old_result_and_nothing_else() {
     let folder = Folder::with_task();
@@ -131,7 +146,8 @@ fn with_json_standard_output_is_one_document_and_progress_is_silent_in_a_pipe() 
 #[test]
 fn a_closed_pipe_ends_the_command_without_a_panic() {
     let folder = Folder::with_task();
-    for command in ["schema infer people.csv", "inspect task.json --json", "--help", "inspect missing"] {
+    let demo = "demo --once --population 10 --listen 127.0.0.1:0";
+    for command in ["schema infer people.csv", "inspect task.json --json", demo, "--help", "inspect missing"] {
         for close_errors in [false, true] {
             let stderr = if close_errors { closed_pipe() } else { Stdio::piped() };
             let output = folder.command(command.split(' ')).stdout(closed_pipe()).stderr(stderr).output().unwrap();
