@@ -103,7 +103,10 @@ pub(super) fn parsed<T, E: Display>(
     parse: impl FnOnce(&str) -> core::result::Result<T, E>,
 ) -> Result<T> {
     needed.check(path, content)?;
-    parse(str::from_utf8(content).in_file(path)?).in_file(path)
+    parse(str::from_utf8(content).in_file(path)?).map_err(|error| match Kind::of(content) {
+        Kind::BrokenJson => CliError::file(path, format!("{error}: copy the whole file again, or correct it there")),
+        _ => CliError::file(path, error),
+    })
 }
 
 /// Reads the aggregate of a task.

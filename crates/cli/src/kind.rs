@@ -24,8 +24,10 @@ pub enum Kind {
     Aggregate,
     /// A file of another format, or text that is nothing else here. `store export` writes reports in Parquet, too.
     Format(FileFormat),
-    /// JSON that is neither a task nor a schema, or is cut.
+    /// JSON that is neither a task nor a schema.
     Json,
+    /// What begins as JSON, and is cut or goes wrong.
+    BrokenJson,
     /// Text in UTF-16.
     Utf16,
     /// Bytes that are not text.
@@ -63,10 +65,15 @@ impl Kind {
 
     /// By their keys, so that documents of other versions are known too.
     fn of_json(content: &[u8]) -> Self {
-        let document: BTreeMap<String, IgnoredAny> = serde_json::from_slice(content).unwrap_or_default();
+        let document: BTreeMap<String, IgnoredAny> = match serde_json::from_slice(content) {
+            Ok(document) => document,
+            // It is no object.
+            Err(error) if error.is_data() => return Self::Json,
+            Err(_) => return Self::BrokenJson,
+        };
         let has = |key: &str| document.contains_key(key);
         match () {
-            () if has("schema") && has("mechanism") => Self::Task,
+            () if has("schema") || has("mechanism") => Self::Task,
             () if has("columns") => Self::Schema,
             () => Self::Json,
         }
@@ -91,7 +98,7 @@ impl Kind {
             Self::Reports => "reports",
             Self::Aggregate => "an aggregate",
             Self::Format(format) => format.name(),
-            Self::Json => "JSON",
+            Self::Json | Self::BrokenJson => "JSON",
             Self::Utf16 => "text in UTF-16",
             Self::Binary => "bytes that are not text",
             Self::Empty => "empty",
@@ -123,16 +130,16 @@ impl Needed {
     /// The problem of a file that holds something else, with the remedy; `None` where only the reader of its format can
     /// say what is wrong with it.
     pub(super) fn problem(self, held: Kind) -> Option<String> {
-        use Kind::{Aggregate, Binary, Json, Reports, Schema, Task};
+        use Kind::{Aggregate, Binary, BrokenJson, Json, Reports, Schema, Task};
         const ZIP: Kind = Kind::Format(FileFormat::Zip);
         let reader_knows = match self {
-            Self::Task => matches!(held, Task | Json),
-            Self::Schema => matches!(held, Schema | Json),
+            Self::Task => matches!(held, Task | BrokenJson),
+            Self::Schema => matches!(held, Schema | BrokenJson),
             Self::Aggregate => held == Aggregate,
             // Damaged reports begin with anything.
             Self::Reports => matches!(held, Reports | Aggregate | Binary | Kind::TEXT),
             // Rows of text have lines, which a message names.
-            Self::Records(_) => !matches!(held, Task | Schema | Json | Reports | Aggregate | ZIP),
+            Self::Records(_) => !matches!(held, Task | Schema | Json | BrokenJson | Reports | Aggregate | ZIP),
             Self::Matrix => held == Kind::MATRIX,
             Self::Ours => matches!(held, Task | Schema | Reports | Aggregate),
         };
@@ -161,7 +168,7 @@ mod tests {
 
     #[test]
     fn content_shows_what_it_is() {
-        let cases: [(&[u8], Kind); 15] = [
+        let cases: [(&[u8], Kind); 16] = [
             (b"LDPR\x03", Kind::Reports),
             (b"LDPA\x01", Kind::Aggregate),
             (b"\x93NUMPY\x01", Kind::MATRIX),
@@ -171,7 +178,8 @@ mod tests {
             (b"\xff\xfea\0", Kind::Utf16),
             (b" {\"version\": 9, \"schema\": {}, \"mechanism\": {}}", Kind::Task),
             (b"{\"columns\": 1}", Kind::Schema),
-            (b"{\"columns\": ", Kind::Json),
+            (b"{\"schema\": {}}", Kind::Task),
+            (b"{\"columns\": ", Kind::BrokenJson),
             (b"[{\"a\": 1}, {\"a\": 2}]", Kind::Json),
             (b"a,b\n1,2\xc3", Kind::TEXT),
             (b"[km],{h}\n1,2\n", Kind::TEXT),
@@ -186,14 +194,18 @@ mod tests {
     #[test]
     fn what_is_needed_is_no_problem_and_anything_else_has_a_remedy() {
         use FileFormat::{Gzip, NumPy, Parquet, Text, Zip};
-        use Kind::{Aggregate, Binary, Json, Reports, Schema, Task};
+        use Kind::{Aggregate, Binary, BrokenJson, Json, Reports, Schema, Task};
         let [gzip, matrix, parquet, text, zip] = [Gzip, NumPy, Parquet, Text, Zip].map(Kind::Format);
         let cases = [
-            (Needed::Task, vec![Task, Json], vec![Schema, Reports, Aggregate, text, Kind::Empty]),
-            (Needed::Schema, vec![Schema, Json], vec![Task, Reports, Aggregate, text, Kind::Utf16]),
+            (Needed::Task, vec![Task, BrokenJson], vec![Schema, Json, Reports, Aggregate, text, Kind::Empty]),
+            (Needed::Schema, vec![Schema, BrokenJson], vec![Task, Json, Reports, Aggregate, text, Kind::Utf16]),
             (Needed::Aggregate, vec![Aggregate], vec![Task, Schema, Reports, text, Binary]),
             (Needed::Reports, vec![Reports, Aggregate, text, Binary], vec![Task, Schema, matrix, gzip]),
-            (Needed::Records("CSV"), vec![text, matrix, Binary, parquet], vec![Task, Json, Reports, Aggregate, zip]),
+            (
+                Needed::Records("CSV"),
+                vec![text, matrix, Binary, parquet],
+                vec![Task, BrokenJson, Reports, Aggregate, zip],
+            ),
             (Needed::Matrix, vec![matrix], vec![Task, Aggregate, text, Kind::Empty]),
             (Needed::Ours, vec![Task, Schema, Reports, Aggregate], vec![matrix, text, Json]),
         ];

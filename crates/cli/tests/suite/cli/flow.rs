@@ -418,5 +418,5 @@ fn a_task_is_printed_as_a_typescript_module() {
     let run = folder.run(&format!("task types {types}/survey.json")).ok();
     assert_eq!(run.stdout, std::fs::read_to_string(format!("{types}/survey.ts")).unwrap());
     folder.write("schema.json", "{}");
-    folder.refused("task types schema.json", 1, &["schema.json", "not a valid task"]);
+    folder.refused("task types schema.json", 1, &["schema.json", "holds JSON, not a task"]);
 }

@@ -391,7 +391,8 @@ fn tasks_and_schemas_that_make_no_sense_are_refused() {
         ("\"epsilon\":2.0", "\"epsilon\":-2.0", "epsilon is -2"),
         ("\"unit-norm\"", "\"unit-norm\",\"radius\":1", "radius"),
         ("\"folds\":1", "\"folds\":1,\"folds\":2", "folds"),
-        ("{\"version\"", "[{\"version\"", "not a valid task"),
+        ("{\"version\"", "[{\"version\"", "holds JSON, not a task"),
+        ("{\"version\"", "{{\"version\"", "not a valid task"),
     ] {
         assert!(task.contains(from), "{task}");
         folder.write("bad.json", task.replace(from, to));
