@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::RelayError;
 use super::record::{Name, record_length, scan};
-use crate::durable::{new_private, sync_folder, write_whole};
+use crate::durable::{new_private, no_file, sync_folder, write_whole};
 use crate::oblivious::{SealingKey, sealed_length};
 
 const PINNED: &str = "relay.json";
@@ -62,7 +62,7 @@ impl Folder {
         bytes: usize,
         keys: impl FnOnce() -> Result<Vec<u8>, RelayError>,
     ) -> Result<Self, RelayError> {
-        fs::create_dir_all(path).map_err(|source| failed(path, source))?;
+        no_file(path).and_then(|()| fs::create_dir_all(path)).map_err(|source| failed(path, source))?;
         let lock = lock(path)?;
         let key = SealingKey::read(&pinned_keys(path, batch, bytes, keys)?)?;
         let sealed_length = sealed_length(bytes);
