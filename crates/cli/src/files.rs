@@ -142,7 +142,13 @@ fn read_aggregate(path: &Path, mut content: impl Read, task: &Task, option: &str
 pub fn token(path: &Path) -> Result<String> {
     let text = text(path)?;
     let token = text.lines().find_map(|line| line.split_whitespace().last());
-    token.map(ToOwned::to_owned).ok_or("the file has no token: write one into its first line").in_file(path)
+    let token = token.ok_or("the file has no token: write one into its first line").in_file(path)?;
+    // A row of records, say, is not for the aggregator.
+    if token.contains([',', ';', '"', '{', '[']) {
+        let problem = "the first line is no token, which has letters and digits: give the file that has it";
+        return Err(CliError::file(path, problem));
+    }
+    Ok(token.to_owned())
 }
 
 /// Opens a file under an exclusive lock, and creates it if it does not exist. `busy` is the message if it is locked.

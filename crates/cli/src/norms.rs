@@ -60,7 +60,7 @@ impl NormsCommand {
 pub(super) fn read(aggregate: &Path, task: &Path) -> Result<(Norms, Task)> {
     let read = files::task(task)?;
     let norms = Norms::of(&files::aggregate(aggregate, &read)?, &read).map_err(|error| match error {
-        NormsError::NotNorms => CliError::file(task, error),
+        NormsError::NotNorms => CliError::file(task, format!("{error}: give one that `ldp-pca task norms` wrote")),
         _ => CliError::file(aggregate, error),
     })?;
     Ok((norms, read))

@@ -14,7 +14,7 @@ use ldp_pca::task::Task;
 use serde::Serialize;
 
 use super::aggregator::{self, Aggregator, DEFAULT_PATIENCE, IssuedIds, token};
-use super::error::{CliError, Result};
+use super::error::{CliError, InFile as _, Result};
 use super::files;
 use super::output::{Format, grouped, note, plural};
 use super::parallel::on_all_cores;
@@ -167,8 +167,9 @@ pub(super) fn randomize_file(
 
 /// The ids of a file, each for one report.
 fn given_ids(path: &Path) -> Result<Vec<ReportId>> {
-    let IssuedIds { ids } = serde_json::from_str(&files::text(path)?)
-        .map_err(|error| CliError::file(path, format!("it has no ids as an aggregator answers them: {error}")))?;
+    let IssuedIds { ids } = serde_json::from_str::<IssuedIds>(&files::text(path)?)
+        .map_err(|error| format!("it has no ids ({error}): give an aggregator's answer, as in {{\"ids\": [\"…\"]}}"))
+        .in_file(path)?;
     if ids.iter().collect::<HashSet<_>>().len() < ids.len() {
         return Err(CliError::file(path, "an id occurs twice, and reports of one id count once: ask for others"));
     }

@@ -261,12 +261,13 @@ fn choose(tasks: &[TaskDigest], beginning: &str, what: &str, how: &str) -> Resul
     let fitting: Vec<&TaskDigest> = tasks.iter().filter(|task| task.to_string().starts_with(beginning)).collect();
     match fitting[..] {
         [task] => Ok(*task),
+        [] if tasks.is_empty() => Err(CliError::Usage(format!("the folder has no {what}: give the one that has them"))),
         _ => {
             let all: Vec<String> = tasks.iter().map(ToString::to_string).collect();
             Err(CliError::Usage(format!(
                 "{} of the folder's {what} begin with '{beginning}': choose one with {how}, of {}",
                 fitting.len(),
-                if all.is_empty() { "none".to_owned() } else { all.join(", ") }
+                all.join(", ")
             )))
         }
     }
@@ -392,10 +393,17 @@ impl Audit {
     }
 }
 
-/// Refuses what is no folder, before it is looked for what it holds.
+/// Refuses what is no folder of an aggregator, before it is looked for what it holds.
 fn check(folders: &[&Path]) -> Result<()> {
-    match folders.iter().find(|folder| !folder.is_dir()) {
-        Some(folder) => Err(CliError::file(folder, "there is no such folder: give that of `ldp-pca serve --data`")),
+    let problem = |folder: &Path| match () {
+        () if !folder.is_dir() => Some("there is no such folder"),
+        () if !folder.join("tasks").is_dir() => Some("no aggregator has kept tasks in it"),
+        () => None,
+    };
+    match folders.iter().find_map(|&folder| Some((folder, problem(folder)?))) {
+        Some((folder, problem)) => {
+            Err(CliError::file(folder, format!("{problem}: give the folder of `ldp-pca serve --data`")))
+        }
         None => Ok(()),
     }
 }

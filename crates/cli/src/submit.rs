@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::aggregator::{self, Aggregator, Answer, DEFAULT_PATIENCE, DEFAULT_URL, RELAY_KEYS, token};
 use super::error::{CliError, InFile as _, Result};
 use super::files;
+use super::kind::Kind;
 use super::output::{Format, grouped, plural, reading};
 
 /// Send reports to a running aggregator, again after errors
@@ -217,7 +218,13 @@ impl Upload<'_> {
         // Only the aggregator judges what is altered; what is something else altogether does not go there.
         let first = Report::from_bytes(&start, self.task);
         if let Err(error @ (Magic | Version(_) | OtherTask { .. } | Length { .. })) = first {
-            return Err(CliError::file(path, format!("{error} (nothing of the file was sent)")));
+            let problem = if error == Magic {
+                let held = Kind::of(&start).name();
+                format!("it holds {held}, not reports: give the file that `ldp-pca randomize` wrote")
+            } else {
+                error.to_string()
+            };
+            return Err(CliError::file(path, format!("{problem} (nothing of the file was sent)")));
         }
         let cut = |reports: u64| format!("the file ends within report {}: it was cut", grouped(reports + 1));
         // The length of a pipe is given as 0.

@@ -47,7 +47,7 @@ pub(super) struct Demo {
     #[command(flatten)]
     opening: Opening,
     /// Number of synthetic records
-    #[arg(long, default_value_t = 20_000, conflicts_with = "records")]
+    #[arg(long, value_parser = parameters::count(), default_value_t = 20_000, conflicts_with = "records")]
     population: u64,
     /// Privacy parameter epsilon, per report
     #[arg(long, value_parser = parameters::epsilon, default_value = "2", allow_negative_numbers = true)]
@@ -107,6 +107,7 @@ impl Demo {
         config.www = self.www.clone();
         // The population is synthetic, or the operator's own.
         config.open_recovery = true;
+        config.minimum_batch = 1;
         // By an id that it issued, the aggregator would recognize a report.
         config.issued_ids = !self.relay;
         let runtime = runtime()?;

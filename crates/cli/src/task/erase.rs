@@ -23,6 +23,7 @@ const AT_ONCE: usize = 1000;
 #[derive(Args)]
 pub(crate) struct Erase {
     /// The task's digest
+    #[arg(value_parser = digest)]
     task: TaskDigest,
     /// The ids, 32 hexadecimal digits each, as the device that sent the reports kept them
     #[arg(required_unless_present = "ids")]
@@ -40,6 +41,10 @@ pub(crate) struct Erase {
     token_file: Option<PathBuf>,
     #[command(flatten)]
     format: Format,
+}
+
+fn digest(text: &str) -> core::result::Result<TaskDigest, String> {
+    text.parse::<TaskDigest>().map_err(|error| format!("{error} (`ldp-pca inspect` shows that of a task's file)"))
 }
 
 /// The outcome.

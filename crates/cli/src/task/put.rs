@@ -82,7 +82,9 @@ impl Put {
             Some(path) => {
                 let text = files::text(path)?;
                 // Checked here, where the file has a name. Sent as it is, because a null has a meaning.
-                serde_json::from_str::<TaskSettings>(&text).in_file(path)?;
+                serde_json::from_str::<TaskSettings>(&text)
+                    .map_err(|error| format!("not settings ({error}): give JSON, as in {{\"minimum_batch\": 1000}}"))
+                    .in_file(path)?;
                 text
             }
             None => "{}".to_owned(),

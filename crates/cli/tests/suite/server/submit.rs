@@ -143,7 +143,7 @@ fn what_is_not_a_file_of_reports_is_named_and_not_sent() {
     let whole = folder.read("r.ldpr");
     for (content, said) in [
         (vec![], "r.ldpr: the file is empty"),
-        (PEOPLE.into(), "r.ldpr: not a report"),
+        (PEOPLE.into(), "r.ldpr: it holds text, not reports"),
         (whole[..20].to_vec(), "r.ldpr: the report has 20 bytes where reports of this task have 35"),
         (whole[..4 * 35 + 1].to_vec(), "r.ldpr: the file ends within report 5: it was cut"),
         (bytes_of(&reports(&other_task(), 1, 2)), "r.ldpr: the report answers task"),
