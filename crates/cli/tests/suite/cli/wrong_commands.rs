@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, PEOPLE, npy, npy_matrix};
+use crate::support::{Folder, PEOPLE, issued_ids, npy, npy_matrix};
 
-/// A command line, and below it the exit code with the message.
+/// A command line, below it the exit code with the message, and after `>` a command that does what the message says.
 const TABLE: &str = include_str!("wrong-commands.txt");
 
 /// What no message may hold: a value of a record.
@@ -23,13 +23,15 @@ fn masked(text: &str) -> String {
     words.collect()
 }
 
-/// The rows of the table.
-fn rows() -> Vec<(&'static str, i32, &'static str)> {
+/// The rows of the table, and the commands that follow their messages.
+fn rows() -> Vec<(&'static str, i32, &'static str, Option<&'static str>)> {
     let text = TABLE.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>();
     let row = |lines: &[&'static str]| {
-        let [command, said] = lines else { panic!("two lines, not {lines:?}") };
+        let [command, said, rest @ ..] = lines else { panic!("not two or three lines: {lines:?}") };
         let (code, message) = said.split_once(' ').unwrap();
-        (command.strip_prefix("$ ldp-pca ").unwrap(), code.parse().unwrap(), message)
+        let remedied = rest.first().map(|line| line.strip_prefix("> ldp-pca ").unwrap());
+        assert!(rest.len() <= 1, "{lines:?}");
+        (command.strip_prefix("$ ldp-pca ").unwrap(), code.parse().unwrap(), message, remedied)
     };
     text.split(|line| line.is_empty()).filter(|lines| !lines.is_empty()).map(row).collect()
 }
@@ -64,7 +66,10 @@ fn folder() -> Folder {
     folder.write("cube.npy", npy("<f8", false, "(2, 2, 2)", &[0; 64]));
     folder.write("texts.npy", npy("<U4", false, "(1, 2)", &[0; 32]));
     folder.write("complex.npy", npy("<c16", false, "(1, 2)", &[0; 32]));
-    std::fs::create_dir(folder.path("folder")).unwrap();
+    folder.write("ids.json", issued_ids(10));
+    for name in ["folder", "data/tasks", "data/deleted"] {
+        std::fs::create_dir_all(folder.path(name)).unwrap();
+    }
     folder
 }
 
@@ -73,7 +78,7 @@ fn every_wrong_command_says_where_and_what_to_do() {
     let (folder, rows) = (folder(), rows());
     assert!(rows.len() >= 60, "{}", rows.len());
     let before = folder.names();
-    for (command, code, message) in &rows {
+    for (command, code, message, _) in &rows {
         let run = folder.run(command);
         let lines: Vec<&str> = run.stderr.lines().collect();
         let (last, others) = lines.split_last().unwrap();
@@ -84,11 +89,27 @@ fn every_wrong_command_says_where_and_what_to_do() {
     assert_eq!(folder.names(), before);
 }
 
+/// What somebody does who follows a message succeeds.
+#[test]
+fn what_a_message_advises_works() {
+    let (folder, rows) = (folder(), rows());
+    let before = folder.names();
+    let remedied: Vec<&str> = rows.iter().filter_map(|(.., remedied)| *remedied).collect();
+    assert!(remedied.len() >= 40, "{}", remedied.len());
+    for command in remedied {
+        folder.run(command).ok();
+        for name in folder.names().into_iter().filter(|name| !before.contains(name)) {
+            let path = folder.path(&name);
+            if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) }.unwrap();
+        }
+    }
+}
+
 /// Each error of the table is one document with `--json`, for the commands that have it.
 #[test]
 fn every_error_is_one_document_with_json() {
     let folder = folder();
-    for (command, code, message) in rows() {
+    for (command, code, message, _) in rows() {
         if ["serve", "ready", "demo", "task types"].iter().any(|name| command.starts_with(name)) {
             continue;
         }
