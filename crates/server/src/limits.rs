@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use super::config::ServerConfig;
 use super::net::{Client, Full, Portion, RateLimiter, Shares, Turns, client_address, is_proxy};
-use super::problem::{Problem, Reason};
+use super::problem::{Problem, Reason, excerpt};
 use super::request::check_media_type;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
@@ -193,6 +193,11 @@ impl Limits {
     ) -> Result<Vec<u8>, Problem> {
         let declared = declared_length(headers);
         let collect = async {
+            if let Some(coding) = headers.get(header::CONTENT_ENCODING).filter(|coding| *coding != "identity") {
+                let coding = excerpt(coding.to_str().unwrap_or("?"));
+                let problem = format!("the Content-Encoding is '{coding}': send the body as it is, without one");
+                return Err(Reason::MediaType.because(problem));
+            }
             if declared > most {
                 return Err(too_large(declared));
             }

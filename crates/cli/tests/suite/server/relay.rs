@@ -176,6 +176,8 @@ fn what_stands_out_is_refused_and_what_is_too_much_waits_outside() {
     assert_eq!(keys.body, aggregator.get(GATEWAY).body);
     let good = sealed(&relay, &reports(&task(), 1, 9));
     relay.post("/reports", "text/plain", &good[0]).refused(415, "media-type", &["text/plain"]);
+    let headers = [("content-type", SEALED), ("content-encoding", "gzip")];
+    relay.request("POST", "/reports", &headers, &good[0]).refused(415, "media-type", &["Content-Encoding", "gzip"]);
     for other in [&good[0][1..], &[&good[0][..], b"x"].concat(), b""] {
         send(&relay, other).refused(400, "body-length", &[&other.len().to_string(), "344"]);
     }
