@@ -2,7 +2,6 @@
 //! is final.
 
 use std::cell::Cell;
-use std::net::IpAddr;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
@@ -11,16 +10,18 @@ use indicatif::ProgressBar;
 use ldp_pca::internal::sampling::system_rng;
 use ldp_pca::report::ReportId;
 use ldp_pca::task::TaskDigest;
-use ldp_pca_server::agent;
+use ldp_pca_server::{agent, at_fault, redirect};
 use rand::RngExt as _;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use ureq::http::{Request, Uri, header::RETRY_AFTER};
+use ureq::http::{Request, header::RETRY_AFTER};
 
 use super::error::{CliError, Result};
 use super::files;
 use super::output::note;
+
+pub use ldp_pca_server::base_url as url;
 
 /// Where `serve` listens unless it is given another address.
 pub const DEFAULT_URL: &str = "http://127.0.0.1:8080";
@@ -52,26 +53,6 @@ const SEALED: &str = "message/ohttp-req";
 
 /// The path of the gateway's keys at a relay.
 pub(super) const RELAY_KEYS: &str = "/keys";
-
-/// Reads the address of an aggregator. One of this machine needs no `http://`.
-pub fn url(text: &str) -> core::result::Result<String, String> {
-    let uri: Uri = text.parse().map_err(|error| format!("'{text}' is not an address: {error}"))?;
-    let text = text.trim_end_matches('/');
-    match (uri.scheme_str(), uri.host()) {
-        (Some("https"), _) if !cfg!(feature = "tls") => Err(format!(
-            "'{text}' needs a command that was built with the feature tls (cargo install --features tls): or give the \
-             address of the near end of a tunnel"
-        )),
-        (Some("http" | "https"), Some(_)) => Ok(text.to_owned()),
-        (None, Some(host)) if is_this_machine(host) => Ok(format!("http://{text}")),
-        _ => Err(format!("'{text}' is not an aggregator's address: give http:// or https:// before it")),
-    }
-}
-
-fn is_this_machine(host: &str) -> bool {
-    let address = host.trim_start_matches('[').trim_end_matches(']');
-    host.eq_ignore_ascii_case("localhost") || address.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-}
 
 /// The token in the first line of a file, or else in the variable.
 pub(super) fn token(file: Option<&Path>) -> Result<Option<String>> {
@@ -111,6 +92,8 @@ pub struct Answer {
     pub text: String,
     pub(super) body: Vec<u8>,
     retry_after: Option<Duration>,
+    /// Where it redirects to, in words.
+    moved: Option<String>,
 }
 
 /// Ids, as an aggregator issues them.
@@ -121,16 +104,16 @@ pub(super) struct IssuedIds {
 }
 
 impl Aggregator {
-    /// It asks once, and waits for an answer as long as it takes to send reports.
-    pub fn new(url: &str, token: Option<String>) -> Self {
-        Self {
-            url: url.trim_end_matches('/').to_owned(),
+    /// It asks once, and waits for an answer as long as it takes to send reports. The address is as [`url()`] gives it.
+    pub fn new(url: &str, token: Option<String>) -> Result<Self> {
+        Ok(Self {
+            url: url.to_owned(),
             token,
-            agent: agent(LONGEST_REQUEST),
+            agent: agent(LONGEST_REQUEST, url).map_err(CliError::Usage)?,
             patience: Duration::ZERO,
             bar: ProgressBar::hidden(),
             said: Cell::new(None),
-        }
+        })
     }
 
     /// Repeats requests for this number of seconds, each while it has no final answer.
@@ -139,8 +122,8 @@ impl Aggregator {
     }
 
     /// Waits no longer than this for an answer.
-    pub(super) fn within(self, longest: Duration) -> Self {
-        Self { agent: agent(longest), ..self }
+    pub(super) fn within(self, longest: Duration) -> Result<Self> {
+        Ok(Self { agent: agent(longest, &self.url).map_err(CliError::Usage)?, ..self })
     }
 
     /// The address of a path.
@@ -201,12 +184,14 @@ impl Aggregator {
         let started = Instant::now();
         let [mut pause, longest] = PAUSES;
         loop {
-            let (wrong, ordered) = match self.ask_once(method, &url, content) {
+            let failed =
+                |error: ureq::Error| CliError::Failed(format!("{}: {error}", at_fault(&self.agent, &url, &error)));
+            let (wrong, ordered) = match self.ask_once(method, path, content) {
                 // After these the same request may have another answer: of the aggregator, or of what stands before it.
                 Ok(answer) if !matches!(answer.status, 408 | 429 | 500..=599) => return Ok(answer),
                 Ok(answer) => (answer.refused(), answer.retry_after.unwrap_or_default()),
-                Err(error) if !is_passing(&error) => return Err(CliError::Failed(format!("{url}: {error}"))),
-                Err(error) => (CliError::Failed(format!("{url}: {error}")), Duration::ZERO),
+                Err(error) if !is_passing(&error) => return Err(failed(error)),
+                Err(error) => (failed(error), Duration::ZERO),
             };
             // Spread, so that many who were refused together do not come back together.
             let wait = ordered.saturating_add(pause.mul_f64(system_rng()?.random_range(0.5..1.0)));
@@ -230,10 +215,11 @@ impl Aggregator {
     fn ask_once(
         &self,
         method: &str,
-        url: &str,
+        path: &str,
         content: Option<(&str, &[u8])>,
     ) -> core::result::Result<Answer, ureq::Error> {
-        let mut request = Request::builder().method(method).uri(url);
+        let url = self.at(path);
+        let mut request = Request::builder().method(method).uri(&url);
         if let Some(token) = &self.token {
             request = request.header("authorization", format!("Bearer {token}"));
         }
@@ -242,9 +228,10 @@ impl Aggregator {
             Some((media_type, body)) => self.agent.run(request.header("content-type", media_type).body(body)?)?,
         };
         let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| until(value.to_str().ok()?));
+        let moved = redirect(&url, path, &response);
         let body = response.body_mut().with_config().limit(LARGEST_ANSWER).read_to_vec()?;
         let text = String::from_utf8_lossy(&body).into_owned();
-        Ok(Answer { url: url.to_owned(), status: response.status().as_u16(), text, body, retry_after })
+        Ok(Answer { url, status: response.status().as_u16(), text, body, retry_after, moved })
     }
 }
 
@@ -263,8 +250,15 @@ impl Answer {
 
     /// The error where it is not the wanted one.
     pub(super) fn refused(&self) -> CliError {
+        if let Some(moved) = &self.moved {
+            return CliError::Failed(format!("{} {moved}", self.url));
+        }
         let problem: Value = serde_json::from_str(&self.text).unwrap_or_default();
-        let detail = problem["detail"].as_str().unwrap_or("it is not an aggregator");
+        let detail = problem["detail"].as_str().unwrap_or(match self.status {
+            413 => "a gateway before the aggregator refuses the size: let it take more (client_max_body_size of nginx)",
+            502..=504 => "a gateway does not reach the aggregator: start that, or see the gateway's log",
+            _ => "it is not an aggregator",
+        });
         CliError::Failed(format!("{} answers {}: {detail}", self.url, self.status))
     }
 
@@ -290,32 +284,5 @@ fn is_passing(error: &ureq::Error) -> bool {
         ureq::Error::Timeout(_) | ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => true,
         ureq::Error::Protocol(_) => true,
         _ => false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_of_this_machine_needs_no_scheme_and_any_other_does() {
-        for (text, expected) in [
-            ("localhost:8080", "http://localhost:8080"),
-            ("LOCALHOST:1", "http://LOCALHOST:1"),
-            ("127.0.0.1:8080", "http://127.0.0.1:8080"),
-            ("[::1]:8080", "http://[::1]:8080"),
-            ("http://localhost:8080/", "http://localhost:8080"),
-            ("http://aggregator.example/under/", "http://aggregator.example/under"),
-        ] {
-            assert_eq!(url(text).as_deref(), Ok(expected));
-        }
-        let secure = url("https://aggregator.example");
-        assert_eq!(secure.is_ok(), cfg!(feature = "tls"), "{secure:?}");
-        assert!(secure.as_ref().err().is_none_or(|problem| problem.contains("--features tls")), "{secure:?}");
-        for text in ["", "aggregator.example", "10.0.0.1:8080", "ftp://localhost", "/tasks", "localhost:8080/x", "a b"]
-        {
-            let problem = url(text).unwrap_err();
-            assert!(problem.starts_with(&format!("'{text}'")), "{problem}");
-        }
     }
 }

@@ -185,7 +185,7 @@ impl Randomize {
         }
         let mut output = Output::create(&self.output)?;
         let aggregator = match self.url {
-            Some(url) => Some(Aggregator::new(&url, token(self.token_file.as_deref())?).patient(DEFAULT_PATIENCE)),
+            Some(url) => Some(Aggregator::new(&url, token(self.token_file.as_deref())?)?.patient(DEFAULT_PATIENCE)),
             None => None,
         };
         let ids = match (&self.ids, &aggregator) {

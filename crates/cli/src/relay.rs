@@ -86,6 +86,7 @@ fn failed(error: RelayError) -> CliError {
         RelayError::Config(problem) => CliError::Usage(format!(
             "{problem} (--batch, --bytes, --max-waiting; `ldp-pca account --shuffled` says what a batch promises)"
         )),
+        RelayError::Gateway(problem) => CliError::Usage(problem),
         error => CliError::failed(error),
     }
 }

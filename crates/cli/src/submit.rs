@@ -131,8 +131,8 @@ impl Submit {
         let task = files::task(&self.task)?;
         let (aggregator, url) = match &self.relay {
             // What a gateway before the aggregator wants to know is not for a relay.
-            Some(relay) => (Aggregator::new(relay, None), relay.clone()),
-            None => (Aggregator::new(&self.url, token(self.token_file.as_deref())?), self.url.clone()),
+            Some(relay) => (Aggregator::new(relay, None)?, relay.clone()),
+            None => (Aggregator::new(&self.url, token(self.token_file.as_deref())?)?, self.url.clone()),
         };
         let aggregator = aggregator.patient(self.patience);
         let key = self.relay.as_ref().map(|_| sealing_key(&aggregator, self.relay_keys.as_deref())).transpose()?;

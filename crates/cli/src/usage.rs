@@ -4,12 +4,18 @@ use core::error::Error as _;
 use core::num::{IntErrorKind, ParseFloatError, ParseIntError};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use ldp_pca_server::UrlError;
 
 /// How clap describes the numbers from 1.
 const ANY_NUMBER_BUT_0: &str = " is not in 1..18446744073709551615";
 
 /// What is wrong with the arguments, in one line.
 pub(super) fn line(error: &clap::Error) -> String {
+    if let Some(refused) = error.source().and_then(|source| source.downcast_ref::<UrlError>()) {
+        // What was given may have a password.
+        let option = error.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();
+        return format!("invalid value '{}' for '{option}': {refused}", refused.shown);
+    }
     let rendered = error.render().to_string();
     let mut parts = rendered.trim_start_matches("error: ").split("\n\n");
     let mut lines = parts.next().unwrap_or_default().lines().map(str::trim);
@@ -27,6 +33,12 @@ pub(super) fn line(error: &clap::Error) -> String {
     // Hardly anybody means an option as a value.
     for tip in tips.filter(|tip| !tip.starts_with("to pass '--")) {
         text += &format!("; {tip}");
+    }
+    // An address in another place may have one, too.
+    if let (Some(start), Some(end)) = (text.find("://"), text.rfind('@'))
+        && start < end
+    {
+        text.replace_range(start + 3..end, "…");
     }
     match error.kind() {
         ErrorKind::ValueValidation | ErrorKind::InvalidValue => text,

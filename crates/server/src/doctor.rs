@@ -2,6 +2,7 @@
 //!
 //! It changes nothing. To a folder that no server has open it writes a file, and removes it.
 
+use std::convert::identity;
 use std::fs::{self, File, Metadata, TryLockError};
 use std::io::ErrorKind;
 use std::net::TcpListener;
@@ -10,10 +11,11 @@ use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 use serde_json::Value;
+use ureq::Agent;
 use ureq::http::{HeaderName, HeaderValue, Request, Response, header};
 
 use super::Server;
-use super::agent::agent;
+use super::agent::{agent, at_fault, local_agent, target};
 use super::app::unix_time;
 use super::config::{ServerConfig, TokenConfig};
 use super::durable::{free_bytes, write_whole};
@@ -234,7 +236,8 @@ fn neighbour(config: &ServerConfig, held: bool) -> Check {
     let address = config.listen;
     let local = format!("http://localhost:{}", address.port());
     let url = if address.ip().is_unspecified() { local } else { format!("http://{address}") };
-    if !ask(&url, "/healthz").is_ok_and(|answer| is_alive(&answer)) {
+    let ask = |path| ask_through(&local_agent(LONGEST_REQUEST), &url, path);
+    if !ask("/healthz").is_ok_and(|answer| is_alive(&answer)) {
         let remedy = "end it, or choose another address or port in listen";
         return problem(format!("another program than an aggregator has {address}"), remedy);
     }
@@ -242,14 +245,14 @@ fn neighbour(config: &ServerConfig, held: bool) -> Check {
         let remedy = "name its folder in data, or choose another address or port in listen";
         return problem(format!("the aggregator at {address} does not have the folder open"), remedy);
     }
-    match ask(&url, "/readyz") {
+    match ask("/readyz") {
         Ok(answer) if answer.status() == 200 => {}
         answer => {
-            let why = answer.map_or_else(|error| error.to_string(), Response::into_body);
+            let why = answer.map_or_else(identity, Response::into_body);
             return problem(format!("the aggregator at {address} is not ready: {why}"), "look at its log");
         }
     }
-    if ask(&url, "/metrics").is_ok_and(|answer| release(&answer).is_some_and(|found| found != RELEASE)) {
+    if ask("/metrics").is_ok_and(|answer| release(&answer).is_some_and(|found| found != RELEASE)) {
         let remedy = "start it again with this program, or examine it with its own";
         return warning(format!("another release than {RELEASE} answers at {address}"), remedy);
     }
@@ -260,15 +263,14 @@ fn neighbour(config: &ServerConfig, held: bool) -> Check {
 fn public(config: &ServerConfig, url: &str) -> Vec<Check> {
     let (message, remedy) = match ask(url, "/healthz") {
         Ok(answer) if is_alive(&answer) => return reached(config, url, &answer),
-        Ok(answer) if answer.status().is_redirection() => {
-            let message = format!("{url} redirects to {}", text_of(&answer, header::LOCATION));
-            (message, "give devices the address that it leads to")
-        }
-        Ok(answer) => {
-            let message = format!("{url} answers {}, and not as an aggregator", answer.status());
-            (message, "check the address, and where the proxy sends requests")
-        }
-        Err(error) => (format!("{url} does not answer: {error}"), "check the name, the certificate and the proxy"),
+        Ok(answer) => match target(&format!("{url}/healthz"), &answer) {
+            Some(target) => (format!("{url} redirects to {target}"), "give devices the address that it leads to"),
+            None => {
+                let message = format!("{url} answers {}, and not as an aggregator", answer.status());
+                (message, "check the address, and where the proxy sends requests")
+            }
+        },
+        Err(message) => (message, "check the name, the certificate and the proxy"),
     };
     vec![problem(message, remedy)]
 }
@@ -313,12 +315,18 @@ fn clock() -> Check {
     ok("the clock of this machine is later than the release")
 }
 
-/// Asks as a page of another origin would, and follows no redirect. The answer may have any status.
-fn ask(url: &str, path: &str) -> Result<Response<String>, ureq::Error> {
-    let agent = agent(LONGEST_REQUEST);
-    let request = Request::get(format!("{url}{path}")).header(header::ORIGIN, "https://page.example").body(())?;
-    let (head, mut body) = agent.run(agent.configure_request(request).max_redirects(0).build())?.into_parts();
-    Ok(Response::from_parts(head, body.with_config().limit(LARGEST_ANSWER).read_to_string()?))
+/// Asks as a page of another origin would. The answer may have any status; the error says who does not answer.
+fn ask(url: &str, path: &str) -> Result<Response<String>, String> {
+    ask_through(&agent(LONGEST_REQUEST, url)?, url, path)
+}
+
+fn ask_through(agent: &Agent, url: &str, path: &str) -> Result<Response<String>, String> {
+    let answer = || -> Result<Response<String>, ureq::Error> {
+        let request = Request::get(format!("{url}{path}")).header(header::ORIGIN, "https://page.example").body(())?;
+        let (head, mut body) = agent.run(request)?.into_parts();
+        Ok(Response::from_parts(head, body.with_config().limit(LARGEST_ANSWER).read_to_string()?))
+    };
+    answer().map_err(|error| format!("{} does not answer: {error}", at_fault(agent, url, &error)))
 }
 
 /// Whether it is an aggregator's answer at `/healthz`.

@@ -76,7 +76,7 @@ impl Relaying {
 }
 
 fn send_users(url: &str, task: &Task, ended: &Receiver<()>) -> Result<()> {
-    let relay = Aggregator::new(url, None);
+    let relay = Aggregator::new(url, None)?;
     let key = sealing_key(&relay, None)?;
     let mut randomizer = BatchRandomizer::new(task, None, Ids::Own);
     // Others than those before, and the same ones each time; their reports are random as always.

@@ -59,7 +59,7 @@ struct Erased {
 
 impl Erase {
     pub(super) fn run(self) -> Result<()> {
-        let aggregator = Aggregator::new(&self.url, aggregator::token(self.token_file.as_deref())?);
+        let aggregator = Aggregator::new(&self.url, aggregator::token(self.token_file.as_deref())?)?;
         let path = format!("/tasks/{}/erasures", self.task);
         let mut all = Erased::default();
         let done = self.all_ids()?.chunks(AT_ONCE).try_for_each(|ids| -> Result<()> {

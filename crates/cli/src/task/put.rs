@@ -90,7 +90,7 @@ impl Put {
             }
             None => "{}".to_owned(),
         };
-        let aggregator = Aggregator::new(&self.url, Some(aggregator::needed_token(self.token_file.as_deref())?));
+        let aggregator = Aggregator::new(&self.url, Some(aggregator::needed_token(self.token_file.as_deref())?))?;
         let body = format!("{{\"task\":{},\"settings\":{settings}}}", task.to_json());
         let place = format!("/tasks/{}", task.digest());
         let path = format!("{place}{}", if self.dry_run { "?dry_run=true" } else { "" });

@@ -52,26 +52,35 @@ impl AddressRange {
     pub fn contains(&self, address: IpAddr) -> bool {
         (bits(address) ^ self.first) & mask(self.shared) == 0
     }
+
+    /// The range that an address is in, which need not be its first.
+    pub(crate) fn around(text: &str) -> Option<Self> {
+        read(text).map(|(address, shared)| Self { first: address & mask(shared), shared })
+    }
 }
 
 impl FromStr for AddressRange {
     type Err = AddressRangeError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = || AddressRangeError(text.chars().take(80).collect());
-        let (address, length) = match text.split_once('/') {
-            Some((address, length)) => (address, Some(length)),
-            None => (text, None),
-        };
-        let address: IpAddr = address.parse().map_err(|_| error())?;
-        let longest = if address.is_ipv4() { 32 } else { 128 };
-        let length =
-            length.map_or(Ok(longest), str::parse).ok().filter(|length| *length <= longest).ok_or_else(error)?;
-        let shared = length + (128 - longest);
-        let first = bits(address);
-        // Bits after the prefix are more likely a mistake than intended.
-        if first & !mask(shared) == 0 { Ok(Self { first, shared }) } else { Err(error()) }
+        match read(text) {
+            // Bits after the prefix are more likely a mistake than intended.
+            Some((first, shared)) if first & !mask(shared) == 0 => Ok(Self { first, shared }),
+            _ => Err(AddressRangeError(text.chars().take(80).collect())),
+        }
     }
+}
+
+/// An address as 128 bits, and how many of them it shares with the others of its range.
+fn read(text: &str) -> Option<(u128, u32)> {
+    let (address, length) = match text.split_once('/') {
+        Some((address, length)) => (address, Some(length)),
+        None => (text, None),
+    };
+    let address: IpAddr = address.parse().ok()?;
+    let longest = if address.is_ipv4() { 32 } else { 128 };
+    let length = length.map_or(Ok(longest), str::parse).ok().filter(|length| *length <= longest)?;
+    Some((bits(address), length + (128 - longest)))
 }
 
 impl fmt::Display for AddressRange {

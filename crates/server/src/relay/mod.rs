@@ -61,6 +61,9 @@ pub enum RelayError {
     /// A setting that makes no sense.
     #[error("{0}")]
     Config(String),
+    /// The gateway's address, or the proxy that the environment names for it.
+    #[error("{0}")]
+    Gateway(String),
     /// The folder is another relay's, or there are no gateway's keys, which a first start needs.
     #[error("{0}")]
     Unusable(String),
@@ -142,8 +145,8 @@ impl Relay {
     /// get the same bytes, as long as the folder lasts.
     ///
     /// # Errors
-    /// [`RelayError`] when the settings make no sense, the folder is another's, the gateway has no keys, or the port is
-    /// taken.
+    /// [`RelayError`] when the settings make no sense, the proxy to the gateway cannot be used, the folder is
+    /// another's, the gateway has no keys, or the port is taken.
     pub async fn bind(config: RelayConfig) -> Result<Self, RelayError> {
         Self::open(config, crate::listen_at).await
     }
@@ -169,7 +172,7 @@ impl Relay {
             return Err(RelayError::Config(problem));
         }
         let server = Arc::new(config.server());
-        let upstream = Upstream::new(&config.gateway);
+        let upstream = Upstream::new(&config.gateway)?;
         let (max_waiting, address) = (config.max_waiting, config.listen);
         let (folder, upstream) = spawn_blocking(move || {
             let folder = Folder::open(&config.data, config.batch, config.bytes, || upstream.keys())?;

@@ -6,7 +6,7 @@ use ureq::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use ureq::http::{HeaderMap, HeaderName};
 
 use super::RelayError;
-use crate::agent::agent;
+use crate::agent::{agent, at_fault, base_url, redirect};
 use crate::oblivious::{GATEWAY, KEYS, REQUEST, RESPONSE, SealingKey};
 
 /// The longest that a request may take.
@@ -26,24 +26,28 @@ pub(super) struct Upstream {
 pub(super) type Later = (Duration, String);
 
 impl Upstream {
-    pub(super) fn new(url: &str) -> Self {
-        Self { url: format!("{}{GATEWAY}", url.trim_end_matches('/')), agent: agent(LONGEST_REQUEST) }
+    pub(super) fn new(url: &str) -> Result<Self, RelayError> {
+        let url = base_url(url).map_err(|error| RelayError::Gateway(error.to_string()))?;
+        let agent = agent(LONGEST_REQUEST, &url).map_err(RelayError::Gateway)?;
+        Ok(Self { url: format!("{url}{GATEWAY}"), agent })
     }
 
     /// Its key configuration.
     pub(super) fn keys(&self) -> Result<Vec<u8>, RelayError> {
-        let failed = |problem: String| {
+        let unusable = |problem: String| {
             let remedy = "a first start needs the gateway's keys: start the aggregator, and then the relay";
-            RelayError::Unusable(format!("{}: {problem}; {remedy}", self.url))
+            RelayError::Unusable(format!("{problem}; {remedy}"))
         };
-        let asked = self.agent.get(&self.url).header("accept", KEYS).call();
-        let mut answer = asked.map_err(|error| failed(error.to_string()))?;
+        let failed = |error: ureq::Error| unusable(format!("{}: {error}", at_fault(&self.agent, &self.url, &error)));
+        let mut answer = self.agent.get(&self.url).header("accept", KEYS).call().map_err(failed)?;
         let status = answer.status().as_u16();
-        if status != 200 || text(answer.headers(), CONTENT_TYPE) != KEYS {
-            return Err(failed(format!("it answers {status}, but not with a gateway's keys")));
+        if let Some(moved) = redirect(&self.url, GATEWAY, &answer) {
+            return Err(RelayError::Unusable(format!("{} {moved}", self.url)));
         }
-        let body = answer.body_mut().with_config().limit(64 << 10).read_to_vec();
-        body.map_err(|error| failed(error.to_string()))
+        if status != 200 || text(answer.headers(), CONTENT_TYPE) != KEYS {
+            return Err(unusable(format!("{} answers {status}, but not with a gateway's keys", self.url)));
+        }
+        answer.body_mut().with_config().limit(64 << 10).read_to_vec().map_err(failed)
     }
 
     /// Whether it now advertises another key than this one under the same id, which cannot open what this one seals.
@@ -55,9 +59,12 @@ impl Upstream {
     /// Sends a sealed request. Whether it was opened: then only its sender could read what became of the report. If
     /// not, it never will be.
     pub(super) fn send(&self, sealed: &[u8]) -> Result<bool, Later> {
-        let later = |wait: Duration, problem: String| (wait, format!("{} {problem}", self.url));
-        let failed = |error: ureq::Error| later(Duration::ZERO, format!("does not answer: {error}"));
+        let failed = |error: ureq::Error| {
+            let unreached = at_fault(&self.agent, &self.url, &error);
+            (Duration::ZERO, format!("{unreached} does not answer: {error}"))
+        };
         let mut answer = self.agent.post(&self.url).content_type(REQUEST).send(sealed).map_err(failed)?;
+        let moved = redirect(&self.url, GATEWAY, &answer);
         let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
         let body = answer.body_mut().with_config().limit(LARGEST_ANSWER).read_to_vec().map_err(failed)?;
         let wait = text(&headers, RETRY_AFTER);
@@ -71,9 +78,9 @@ impl Upstream {
             400 if mentions(&body, b"#ohttp-key\"") => {
                 "does not have the key that reports are sealed to: give it the key again".into()
             }
-            _ => format!("answers {status}"),
+            _ => moved.unwrap_or_else(|| format!("answers {status}")),
         };
-        Err(later(wait.parse().map_or(Duration::ZERO, Duration::from_secs), problem))
+        Err((wait.parse().map_or(Duration::ZERO, Duration::from_secs), format!("{} {problem}", self.url)))
     }
 }
 

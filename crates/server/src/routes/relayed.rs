@@ -12,7 +12,7 @@ use axum::http::{HeaderMap, Response};
 use axum::routing::{get, post};
 
 use super::blocking;
-use crate::agent::agent;
+use crate::agent::local_agent;
 use crate::app::App;
 use crate::net::Client;
 use crate::oblivious::REQUEST;
@@ -29,7 +29,7 @@ const LARGEST_ANSWER: u64 = 64 << 10;
 
 /// The routes to this relay.
 pub(super) fn routes(relay: SocketAddr) -> Router<Arc<App>> {
-    let agent = agent(LONGEST_REQUEST);
+    let agent = local_agent(LONGEST_REQUEST);
     let keys = {
         let agent = agent.clone();
         async move || {

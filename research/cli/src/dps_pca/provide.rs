@@ -99,7 +99,7 @@ impl Provide {
         let number: u32 = number.filter(|number| *number != COLLECTOR).ok_or_else(|| {
             CliError::file(&self.token_file, "not a provider's token: one begins with a number and a dash")
         })?;
-        let sessions = Sessions::new(&self.url, token, self.patience);
+        let sessions = Sessions::new(&self.url, token, self.patience)?;
         let session = sessions.session(self.session)?;
         let guarantee = self.check_budget(&session)?;
         let mut memory = Memory::open(&self.memory, session.id(), number)?;

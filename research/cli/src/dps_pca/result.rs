@@ -52,7 +52,7 @@ struct Summary {
 impl ShowResult {
     pub(super) fn run(self) -> Result<()> {
         let patience = if self.wait { aggregator::DEFAULT_PATIENCE } else { 0 };
-        let sessions = Sessions::new(&self.url, files::token(&self.token_file)?, patience);
+        let sessions = Sessions::new(&self.url, files::token(&self.token_file)?, patience)?;
         let session = sessions.session(self.session)?;
         let mut state = sessions.state(self.session)?;
         while self.wait && !state.finished && state.failed.is_none() {

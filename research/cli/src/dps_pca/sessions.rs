@@ -20,8 +20,8 @@ pub(super) enum Sent {
 
 impl Sessions {
     /// At this address, whose requests are repeated for this number of seconds while it cannot be reached.
-    pub(super) fn new(url: &str, token: String, patience: u64) -> Self {
-        Self(Aggregator::new(url, Some(token)).patient(patience))
+    pub(super) fn new(url: &str, token: String, patience: u64) -> Result<Self> {
+        Ok(Self(Aggregator::new(url, Some(token))?.patient(patience)))
     }
 
     /// The session of this id, and no other: the id is the digest of its parameters.

@@ -1,5 +1,6 @@
 //! The aggregator over HTTP: real requests to a real server.
 
+mod addresses;
 mod clients;
 mod command;
 mod crash;
