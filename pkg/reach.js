@@ -3,10 +3,17 @@
 
 import { failure } from "./errors.js";
 
+/** Browsers ask no address with a password, and their message has it. */
+export function withoutUser(address) {
+  if (/^\s*(\w+:)?\/\/[^/?#]*@/.test(address))
+    throw failure("argument", "url has a user or a password: leave them out");
+  return address;
+}
+
 /** The result of `read` for the answer. Its own errors of this code are passed on; all others fail with the code. */
 export async function reach(code, url, options, timeout, read) {
   const limit = AbortSignal.timeout(timeout);
-  const address = url.url ?? url;
+  const address = withoutUser(url.url ?? url);
   let forbidden;
   const violation = ({ blockedURI, effectiveDirective }) => {
     forbidden ||= effectiveDirective === "connect-src" && `${address}`.startsWith(blockedURI);

@@ -3,7 +3,7 @@
 import { utf8 } from "./boundary.js";
 import { asked } from "./checks.js";
 import { failure, SubmitError } from "./errors.js";
-import { reach } from "./reach.js";
+import { reach, withoutUser } from "./reach.js";
 import { promising } from "./report.js";
 
 /** Nothing beside the report says who sent it. */
@@ -107,9 +107,9 @@ export function absolute(url) {
   try {
     found = new URL(url.href ?? url.trim(), globalThis.document?.baseURI);
   } catch (cause) {
-    throw failure("argument", `url is ${url}: give the aggregator's URL`, { cause });
+    throw failure("argument", `url is ${withoutUser(url)}: give the aggregator's URL`, { cause });
   }
-  if (/^https?:/.test(found)) return found;
+  if (/^https?:/.test(withoutUser(found))) return found;
   throw failure("argument", `url is ${url}: give http:// or https:// before it`);
 }
 

@@ -75,6 +75,13 @@ test("a URL without a scheme is an error that says so", async () => {
   await refuses(Task.fetch("localhost:8099/tasks/1"), "fetch", undefined, /give http:\/\/ or https:\/\//);
 });
 
+test("a URL with a password is not asked, and no error has it", async () => {
+  for (const url of ["http://user:s3cret@a.example/t", new URL("http://s3cret@a.example/t")]) {
+    const message = "url has a user or a password: leave them out";
+    await assert.rejects(Task.fetch(url), { code: "argument", message });
+  }
+});
+
 test("invalid documents give the same errors as their text does", async (t) => {
   for (const [document, part] of [[{ ...TASK, note: 1 }, /note/], [{ ...TASK, version: 2 }, /version 2/], [[], /./]]) {
     const server = await answersUntilEnd(t, { ...GOOD, body: JSON.stringify(document) });

@@ -362,6 +362,11 @@ test("an address is absolute, or relative to the page's", (t) => {
       return true;
     });
   }
+  for (const given of ["http://us:s3cret@a.example", "https:us:s3cret@a.example", "ftp://us:s3cret@a.example:x"]) {
+    const message = "url has a user or a password: leave them out";
+    assert.throws(() => absolute(given), { code: "argument", message });
+    assert.throws(() => checked({ url: new URL("http://s3cret@a.example") }), { code: "argument", message });
+  }
   globalThis.document = { baseURI: "https://page.example/a/b" };
   t.after(() => delete globalThis.document);
   assert.equal(absolute("../c").href, "https://page.example/c");
