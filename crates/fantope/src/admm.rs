@@ -5,7 +5,7 @@ use nalgebra::DMatrix;
 use super::closed_form::closed_form;
 use super::outcome::{DualMatrix, FantopeSolution, Found, SolverStatus};
 use super::problem::{FantopeProjection, dual_bound, penalised_value, project_onto_fantope};
-use super::scaled::{ScaledProblem, largest_magnitudes};
+use super::scaled::{ScaledProblem, largest_magnitudes, lifted};
 use super::{FantopeError, FantopeProblem, Rank};
 
 /// When to stop, and how to step.
@@ -60,8 +60,11 @@ const RELAXATION: f64 = 1.6;
 pub fn solve_admm(problem: &FantopeProblem, settings: &AdmmSettings) -> Result<FantopeSolution, FantopeError> {
     settings.check()?;
     let magnitudes = largest_magnitudes(problem.estimate());
+    if let Some(lifted) = lifted(problem, &magnitudes)? {
+        return Ok(solve_admm(&lifted, settings)?.lowered());
+    }
     let scaled = ScaledProblem::new(problem, magnitudes.centred);
-    if let Some(solution) = closed_form(problem, &scaled, magnitudes.off_diagonal)? {
+    if let Some(solution) = closed_form(problem, &scaled, magnitudes.off_diagonal, settings.tolerance)? {
         return Ok(solution);
     }
     let mut iterate = Iterate::start(problem, scaled, settings)?;

@@ -2,26 +2,31 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use super::outcome::{DualMatrix, FantopeSolution, Found};
+use super::outcome::{DualMatrix, FantopeSolution, Found, SolverStatus};
 use super::scaled::ScaledProblem;
 use super::{FantopeError, FantopeProblem};
 use crate::linalg::{sort_rows, sorted_descending, symmetric_eigen};
 
 /// The solution where it is known: `k = d`; no penalty; a penalty of at least every off-diagonal `|S_ij|`, where `X`
-/// selects the `k` largest diagonal entries (ties to the lower index).
+/// selects the `k` largest diagonal entries (ties to the lower index). Stalled where rounding alone leaves a gap wider
+/// than the tolerance.
 pub(super) fn closed_form(
     problem: &FantopeProblem,
     scaled: &ScaledProblem<'_>,
     largest_off_diagonal: f64,
+    tolerance: f64,
 ) -> Result<Option<FantopeSolution>, FantopeError> {
     let found = if scaled.rank == scaled.dimension() || problem.penalty().value() >= largest_off_diagonal {
         leading_coordinates(problem, scaled)
-    } else if problem.penalty().value() == 0.0 {
+    } else if scaled.penalty == 0.0 {
         leading_eigenvectors(scaled)?
     } else {
         return Ok(None);
     };
-    FantopeSolution::new(problem, scaled, found).map(Some)
+    let solution = FantopeSolution::new(problem, scaled, found)?;
+    let optimal = solution.relative_gap <= tolerance;
+    let status = if optimal { SolverStatus::Optimal } else { SolverStatus::Stalled };
+    Ok(Some(FantopeSolution { status, ..solution }))
 }
 
 /// `Z` cancels every off-diagonal entry it may, so `S − Z` is diagonal where it matters: with `k = d` only the trace
@@ -29,8 +34,8 @@ pub(super) fn closed_form(
 fn leading_coordinates(problem: &FantopeProblem, scaled: &ScaledProblem<'_>) -> Found {
     let (dimension, rank, penalty) = (scaled.dimension(), scaled.rank, problem.penalty().value());
     let diagonal: Vec<f64> = (0..dimension).map(|row| scaled.entry(row, row)).collect();
-    // Ties go to the lower index.
-    let mut rows = sorted_descending((0..dimension).collect(), |row| diagonal[*row]);
+    // Ties go to the lower index. Beside a huge penalty the scaled entries may all be 0.
+    let mut rows = sorted_descending((0..dimension).collect(), |row| problem.estimate().entry(*row, *row));
     rows.truncate(rank);
     sort_rows(&mut rows);
     let value: f64 = rows.iter().map(|row| diagonal[*row]).sum();

@@ -3,8 +3,8 @@
 use nalgebra::{DMatrix, DVector};
 use serde::Serialize;
 
-use super::problem::{gram, scaled_columns};
-use super::scaled::ScaledProblem;
+use super::problem::{gram, rounded_up, scaled_columns};
+use super::scaled::{LIFT, ScaledProblem};
 use super::{FantopeError, FantopeProblem};
 use crate::linalg::{scatter, sort_rows, sorted_descending, symmetric_eigen};
 use crate::subspace::orient_columns_in_place;
@@ -118,7 +118,7 @@ pub struct FantopeSolution {
     /// Adding a multiple of `I` to `S` moves every feasible objective by the same amount and changes no solution, so
     /// the objective is taken above that of the uninformative `X = (k/d) I` without penalty, `k c`. Since that
     /// difference can be 0, it is not let below `k penalty`, the least penalty any feasible point pays. When both are
-    /// 0, so is the gap.
+    /// 0, so is the gap. It is 0 for `k = d`, too: the identity is the only feasible point.
     pub relative_gap: f64,
     /// The basis of the bound.
     pub certificate: Certificate,
@@ -231,6 +231,20 @@ impl FantopeSolution {
             sparse_block: found.sparse_block,
             dual: found.dual,
         })
+    }
+
+    /// The solution in the units of the problem before it was [`lifted`](super::scaled::lifted).
+    pub(super) fn lowered(mut self) -> Self {
+        self.objective /= LIFT;
+        self.dual_bound = rounded_up(self.dual_bound, 1.0 / LIFT);
+        self.variances /= LIFT;
+        self.dual.block /= LIFT;
+        self.dual.cross.iter_mut().for_each(|(_, left)| *left /= LIFT);
+        for entry in &mut self.history {
+            entry.objective /= LIFT;
+            entry.dual_bound = rounded_up(entry.dual_bound, 1.0 / LIFT);
+        }
+        self
     }
 
     /// Whether a solver can start from it: it is of this dimension and rank, and its fields fit together.

@@ -3,7 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::{FantopeError, Penalty, Rank};
-use crate::linalg::{SymmetricMatrix, sort_ascending, symmetric_eigen, symmetric_eigenvalues};
+use crate::linalg::{SymmetricMatrix, power_of_two_below, sort_ascending, symmetric_eigen, symmetric_eigenvalues};
 
 /// The sparse principal subspace problem, with its arguments checked once.
 ///
@@ -60,6 +60,12 @@ impl FantopeProblem {
     #[must_use]
     pub fn with_penalty(self, penalty: Penalty) -> Self {
         Self { penalty, ..self }
+    }
+
+    /// The problem with estimate and penalty times a power of two.
+    pub(super) fn times(&self, power: f64) -> Result<Self, FantopeError> {
+        let estimate = SymmetricMatrix::new(self.estimate.to_double() * power)?;
+        Ok(Self { estimate, rank: self.rank, penalty: Penalty::new(self.penalty.value() * power)? })
     }
 
     /// The estimate `S`, `d × d`, symmetric to the last bit.
@@ -150,15 +156,24 @@ pub fn dual_bound(s: &DMatrix<f64>, z: &DMatrix<f64>, rank: Rank) -> Result<f64,
         return Err(FantopeError::ShapeMismatch { rows, columns, dimension });
     }
     rank.check(dimension)?;
-    let shift = mean_diagonal(s);
-    let mut difference = s - z;
+    // In units of the largest entry, whose squares are neither 0 nor infinite.
+    let unit = power_of_two_below(s.amax().max(z.amax()).min(f64::MAX));
+    let (s, z) = (s / unit, z / unit);
+    let shift = mean_diagonal(&s);
+    let mut difference = &s - &z;
     for index in 0..dimension {
         difference[(index, index)] -= shift;
     }
     let count = rank.value() as f64;
     let leading = symmetric_eigenvalues(&difference)?.rows(0, rank.value()).sum();
     let rounding = eigenvalue_rounding(dimension, difference.norm(), s.amax() + z.amax());
-    Ok(leading + count * shift + count * rounding)
+    Ok(rounded_up(leading + count * shift + count * rounding, unit))
+}
+
+/// `value × unit` for a power of two, rounded up where the product is too small for all digits.
+pub(super) fn rounded_up(value: f64, unit: f64) -> f64 {
+    let product = value * unit;
+    if product / unit < value { product.next_up() } else { product }
 }
 
 /// How far a computed eigenvalue of `S − Z` may be off: `norm` is the Frobenius norm of the `d × d` difference,

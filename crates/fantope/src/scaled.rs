@@ -2,8 +2,8 @@
 
 use nalgebra::DMatrix;
 
-use super::FantopeProblem;
 use super::problem::eigenvalue_rounding;
+use super::{FantopeError, FantopeProblem};
 use crate::linalg::{ColumnVisitor, Stored, SymmetricMatrix, power_of_two_below};
 
 /// `(S − c I) / scale` with `c = tr S / d`, read entry by entry: nothing is copied.
@@ -67,16 +67,41 @@ impl<'a> ScaledProblem<'a> {
         self.rank as f64 * self.penalty
     }
 
-    /// The gap relative to `max(|objective|, k penalty)`, from values without the constant.
+    /// The gap relative to `max(|objective|, k penalty)`, from values without the constant; 0 where `k = d`, since only
+    /// the identity is feasible then.
     pub(super) fn relative_gap(&self, value: f64, bound: f64) -> f64 {
         let gap = (bound - value).max(0.0);
-        if gap == 0.0 { 0.0 } else { gap / (value - self.constant()).abs().max(self.constant()) }
+        if gap == 0.0 || self.rank == self.dimension() {
+            0.0
+        } else {
+            gap / (value - self.constant()).abs().max(self.constant())
+        }
     }
 
     /// A value in the caller's units, with the constant.
     pub(super) fn in_units(&self, value: f64) -> f64 {
         (value - self.constant()) * self.scale + self.rank as f64 * self.shift
     }
+}
+
+/// The power of two that takes the smallest number far from the end of the range.
+pub(super) const LIFT: f64 = f64::from_bits((1023 + 800) << 52);
+
+/// Sizes that [`LIFT`] leaves below 1e-30.
+const TINY: f64 = f64::from_bits((1023 - 900) << 52);
+
+/// The problem times [`LIFT`] where its centred entries are tiny: near 1e-308 numbers begin to lose digits.
+///
+/// # Errors
+///
+/// None for the estimate and the penalty of a problem.
+pub(super) fn lifted(
+    problem: &FantopeProblem,
+    magnitudes: &Magnitudes,
+) -> Result<Option<FantopeProblem>, FantopeError> {
+    let tiny = magnitudes.centred > 0.0 && magnitudes.centred < TINY;
+    let finite = magnitudes.shift.abs().max(problem.penalty().value()) < 1.0;
+    if tiny && finite { problem.times(LIFT).map(Some) } else { Ok(None) }
 }
 
 /// The largest off-diagonal magnitude and the largest magnitude, in the units of the estimate.

@@ -156,6 +156,82 @@ fn full_rank_is_the_identity() {
     }
 }
 
+/// Whatever the penalty and the matrix, nothing else is feasible. Without a penalty the gap was rounding over 0.
+#[test]
+fn full_rank_has_no_gap_and_the_trace_for_its_objective() {
+    let tied = DMatrix::from_fn(4, 4, |i, j| if i == j { 2.0 } else { 0.5 });
+    for matrix in [spiked(1), spiked(5), noise(9), tied, DMatrix::zeros(3, 3), DMatrix::identity(6, 6) * 0.1] {
+        let (dimension, trace) = (matrix.nrows(), matrix.trace());
+        for penalty in [0.0, 5e-324, 1e-20, 1e-12, 0.3, 1e6] {
+            for solution in solve_by_both(&problem(&matrix, dimension, penalty)) {
+                let objective = trace - dimension as f64 * penalty;
+                assert_eq!((solution.status, solution.relative_gap), (SolverStatus::Optimal, 0.0));
+                assert!((solution.objective - objective).abs() <= 1e-14 * (trace.abs() + objective.abs()));
+                assert!(solution.dual_bound >= solution.objective);
+                assert_eq!(solution.feasible(), DMatrix::identity(dimension, dimension));
+            }
+        }
+    }
+}
+
+/// Estimate and penalty are whole numbers, so that their multiples are exact down to the smallest number.
+#[test]
+fn the_certificate_is_right_at_every_power_of_two() {
+    const D: usize = 5;
+    let matrix = (noise(D) * 700.0).map(f64::round);
+    let unit = f64::from_bits(1);
+    for (rank, penalty) in (1..=D).flat_map(|rank| [0.0, 150.0, 1000.0].map(|penalty| (rank, penalty))) {
+        let bases = solve_by_both(&problem(&matrix, rank, penalty));
+        assert_eq!(bases[0].status, SolverStatus::Optimal);
+        for exponent in (-1074..=1000).step_by(61) {
+            let power = libm::exp2(f64::from(exponent));
+            let problem = problem(&(&matrix * power), rank, penalty * power);
+            for (solution, base) in solve_by_both(&problem).iter().zip(&bases) {
+                let label = format!("2^{exponent}, rank {rank}, penalty {penalty}");
+                assert_eq!((solution.status, &solution.support), (base.status, &base.support), "{label}");
+                assert!(solution.relative_gap <= 1e-7, "{label}: {}", solution.relative_gap);
+                let near = |found: f64, expected: f64, slack: f64| {
+                    let allowed = 1e-6 * (700 * D) as f64 * power + slack * unit;
+                    assert!((found - expected * power).abs() <= allowed, "{label}: {found:e} {expected:e}");
+                };
+                near(solution.objective, base.objective, 1.0);
+                near(solution.dual_bound, base.dual_bound, 2.0);
+                solution.variances.iter().zip(&base.variances).for_each(|(found, base)| near(*found, *base, 1.0));
+                assert!(solution.dual_bound >= solution.objective, "{label}");
+                // The dual matrix has whole multiples of the smallest number.
+                let dual = solution.dual_matrix(&problem).unwrap();
+                near(problem.dual_bound(&dual).unwrap(), base.dual_bound, (D * D) as f64);
+            }
+        }
+    }
+}
+
+#[test]
+fn entries_lose_no_digits_beside_much_larger_numbers() {
+    let unit = f64::from_bits(1);
+    let diagonal = |values: &[f64]| DMatrix::from_diagonal(&DVector::from_column_slice(values));
+    // The mean of the diagonal is no multiple of the smallest number.
+    let smallest = solve(&problem(&diagonal(&[3.0 * unit, 2.0 * unit]), 1, 0.0));
+    assert!(smallest.relative_gap < 1e-12 && smallest.objective == 3.0 * unit);
+    let near_identity = DMatrix::from_fn(4, 4, |i, j| if i == j { 1.0 } else { 1e-320 });
+    let solution = solve(&problem(&near_identity, 1, 0.0));
+    assert_eq!(solution.status, SolverStatus::Optimal);
+    assert!(solution.components.iter().all(|entry| (entry - 0.5).abs() < 1e-9), "{}", solution.components);
+    // Beside the penalty these entries are 0, and their order still counts.
+    let hidden = problem(&diagonal(&[1e-320, 3e-320, 2e-320]), 2, 1e300);
+    assert_eq!(solve(&hidden).support, [1, 2]);
+    let unseen = problem(&(spiked(5) * 1e300), 2, 1e-320);
+    assert!(solve(&unseen).relative_gap < 1e-12);
+}
+
+#[test]
+fn what_rounding_leaves_of_a_gap_is_no_optimum_to_a_narrower_tolerance() {
+    let solver = FantopeSolver::new(SolverSettings { tolerance: 0.0, ..SolverSettings::default() }).unwrap();
+    let solution = solver.solve(&problem(&spiked(20), 2, 0.0)).unwrap();
+    assert_eq!((solution.status, solution.iterations), (SolverStatus::Stalled, 0));
+    assert!(solution.relative_gap > 0.0 && solution.relative_gap < 1e-12);
+}
+
 #[test]
 fn an_overwhelming_penalty_selects_the_largest_diagonal_entries_lower_index_first() {
     let mut matrix = spiked(4);

@@ -44,8 +44,7 @@ impl SymmetricMatrix {
     pub fn new(mut matrix: DMatrix<f64>) -> Result<Self, EigenError> {
         let largest = largest_entry(&matrix)?;
         check_symmetry(&matrix, SYMMETRY_TOLERANCE * largest)?;
-        // Halves cannot overflow.
-        average_mirrored(&mut matrix, |left, right| 0.5 * left + 0.5 * right);
+        average_mirrored(&mut matrix, f64::midpoint);
         Ok(Self { entries: Entries::Double(matrix) })
     }
 
@@ -57,7 +56,7 @@ impl SymmetricMatrix {
     pub fn from_single(mut matrix: DMatrix<f32>) -> Result<Self, EigenError> {
         let largest = largest_entry(&matrix)?;
         check_symmetry(&matrix, SINGLE_SYMMETRY_TOLERANCE * largest)?;
-        average_mirrored(&mut matrix, |left, right| 0.5 * left + 0.5 * right);
+        average_mirrored(&mut matrix, f32::midpoint);
         Ok(Self { entries: Entries::Single(matrix) })
     }
 
@@ -166,5 +165,8 @@ mod tests {
         assert!(matches!(SymmetricMatrix::from_single(matrix), Err(EigenError::NotFinite { row: 99, column: 1, .. })));
         let huge = DMatrix::from_element(2, 2, f64::MAX);
         assert_eq!(SymmetricMatrix::new(huge).unwrap().entry(0, 1), f64::MAX);
+        // Half of the smallest number is 0.
+        let small = DMatrix::from_element(2, 2, 3.0 * f64::from_bits(1));
+        assert_eq!(SymmetricMatrix::new(small.clone()).unwrap().to_double(), small);
     }
 }

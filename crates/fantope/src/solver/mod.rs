@@ -26,7 +26,7 @@ use self::thresholded::Thresholded;
 use self::working_set::WorkingSet;
 use super::closed_form::closed_form;
 use super::outcome::{FantopeSolution, Found, HistoryEntry, Progress, SolverStatus};
-use super::scaled::{ScaledProblem, largest_magnitudes};
+use super::scaled::{ScaledProblem, largest_magnitudes, lifted};
 use super::{FantopeError, FantopeProblem};
 use crate::linalg::SymmetricEigen;
 
@@ -147,8 +147,11 @@ impl FantopeSolver {
             return Err(FantopeError::OtherStart { dimension: problem.dimension(), rank: problem.rank().value() });
         }
         let magnitudes = largest_magnitudes(problem.estimate());
+        if let Some(lifted) = lifted(problem, &magnitudes)? {
+            return Ok(self.solve_with(&lifted, start, progress)?.lowered());
+        }
         let scaled = ScaledProblem::new(problem, magnitudes.centred);
-        if let Some(solution) = closed_form(problem, &scaled, magnitudes.off_diagonal)? {
+        if let Some(solution) = closed_form(problem, &scaled, magnitudes.off_diagonal, self.settings.tolerance)? {
             return Ok(solution);
         }
         let thresholded = Thresholded::new(&scaled);
