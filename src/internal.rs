@@ -15,7 +15,7 @@ pub mod binomial {
 
 /// Numbers in texts.
 pub mod decimal {
-    pub use crate::decimal::grouped;
+    pub use crate::decimal::{Decimal, grouped};
 }
 
 /// Tasks that are estimated together.

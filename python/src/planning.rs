@@ -1,6 +1,7 @@
 //! Planning, as `ldp-pca plan` does it; `ldp_pca/_planning.py` wraps it.
 
 use ldp_pca::covariance::Covariance;
+use ldp_pca::internal::decimal::Decimal;
 use ldp_pca::internal::lengths::Clipping;
 use ldp_pca::internal::waves::Waves;
 use ldp_pca::prediction::{Batches, Goal, Planner, PredictionError, Spectrum};
@@ -131,7 +132,8 @@ fn stated(dimension: usize, signals: Vec<f64>, bulk: Option<f64>) -> PyResult<Sp
         )));
     }
     if let Some((index, value)) = signals.iter().enumerate().find(|(_, value)| !value.is_finite() || **value < 0.0) {
-        let problem = format!("spectrum[{index}] is {value}: an eigenvalue is a finite number of at least 0");
+        let shown = Decimal(*value);
+        let problem = format!("spectrum[{index}] is {shown}: an eigenvalue is a finite number of at least 0");
         return Err(PlanError::new_err(problem));
     }
     match bulk {

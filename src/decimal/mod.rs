@@ -13,10 +13,11 @@ use core::fmt::{self, Write};
 
 use self::natural::Natural;
 
-/// The shortest decimal that reads back as the number, without an exponent, for messages: `0.25`, `180`, `inf`, `NaN`.
-/// Equal to the standard library's form (except for exact ties in the last digit), at a fraction of its size.
+/// The shortest decimal that reads back as the number, for messages: `0.25`, `180`, `inf`, `NaN`. Below 1e-8 and from
+/// 1e16 on it has an exponent: `1e-300`. Equal to the standard library's forms (except for exact ties in the last
+/// digit), at a fraction of their size.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Decimal(pub f64);
+pub struct Decimal(pub f64);
 
 /// A number in scientific notation with this many digits after the point, for messages: `5.0e-4`.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +41,13 @@ impl fmt::Display for Decimal {
             value if value.is_infinite() => if value > 0.0 { "inf" } else { "-inf" }.to_owned(),
             value => {
                 let mut text = sign(value).to_owned();
-                Digits::of(value).write_plain(&mut text);
+                let digits = Digits::of(value);
+                if (-7..=16).contains(&digits.point) {
+                    digits.write_plain(&mut text);
+                } else {
+                    digits.write_mantissa(&mut text);
+                    text.push_str(&format!("e{}", digits.point - 1));
+                }
                 text
             }
         })
@@ -90,11 +97,7 @@ impl fmt::Display for Json {
                 text.push_str(".0");
             }
         } else {
-            put(&mut text, &digits.digits[..1]);
-            if digits.count() > 1 {
-                text.push('.');
-                put(&mut text, &digits.digits[1..]);
-            }
+            digits.write_mantissa(&mut text);
             text.push_str(&format!("e{:+}", digits.point - 1));
         }
         f.write_str(&text)
@@ -130,6 +133,15 @@ impl Digits {
 
     fn count(&self) -> i32 {
         self.digits.len() as i32
+    }
+
+    /// All digits with the point after the first, where there are others.
+    fn write_mantissa(&self, out: &mut String) {
+        put(out, &self.digits[..1]);
+        if self.count() > 1 {
+            out.push('.');
+            put(out, &self.digits[1..]);
+        }
     }
 
     /// All digits, without an exponent.
@@ -458,7 +470,9 @@ mod tests {
     fn messages_show_numbers_as_the_standard_library_does() {
         for number in numbers() {
             for number in [number, -number] {
-                let (ours, theirs) = (Decimal(number).to_string(), number.to_string());
+                let plain = number == 0.0 || (1e-8..1e16).contains(&number.abs());
+                let theirs = if plain { number.to_string() } else { format!("{number:e}") };
+                let ours = Decimal(number).to_string();
                 // Of two decimals equally near, the standard library takes the larger and we the even one.
                 assert_eq!(
                     (ours.len(), ours.parse().ok().map(f64::to_bits)),
@@ -467,9 +481,11 @@ mod tests {
                 );
             }
         }
-        for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 180.0, -0.25, 1e-7, -0.0] {
+        for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 180.0, -0.25, 1e-7, 1e-8, 1e15, -0.0] {
             assert_eq!(Decimal(value).to_string(), value.to_string());
         }
+        let far = [1e-300, 1e200, -9.9e-9, 1e16, f64::from_bits(1)].map(|value| Decimal(value).to_string());
+        assert_eq!(far, ["1e-300", "1e200", "-9.9e-9", "1e16", "5e-324"]);
         for (value, places, expected) in
             [(4.96e-4, 1, "5.0e-4"), (-9.996, 2, "-1.00e1"), (2.0, 3, "2.000e0"), (0.0, 1, "0")]
         {

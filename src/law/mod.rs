@@ -79,6 +79,7 @@ use rand::{Rng, RngExt};
 use rand_distr::{ChiSquared, Distribution, StandardNormal};
 
 use crate::centring::Centring;
+use crate::decimal::Decimal;
 use crate::linalg::EigenError;
 use crate::mechanism::{LocalRandomizer, Mechanism, Moments, Perturbation};
 use crate::record::Bounding;
@@ -291,7 +292,7 @@ pub enum NoiseError {
         found: usize,
     },
     /// A variance is negative or not finite.
-    #[error("variance {0} is not usable: a second-moment matrix has finite eigenvalues of at least 0")]
+    #[error("variance {} is not usable: a second-moment matrix has finite eigenvalues of at least 0", Decimal(*.0))]
     Variance(f64),
     /// The components do not fit their variances, or are not orthonormal.
     #[error(

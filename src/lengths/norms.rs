@@ -26,6 +26,7 @@
 use crate::aggregate::{Aggregate, AggregateError};
 use crate::binomial;
 use crate::covariance::Covariance;
+use crate::decimal::Decimal;
 use crate::prediction::Spectrum;
 use crate::privacy::Guarantee;
 use crate::record::{Bounding, Radius, RecordError};
@@ -163,7 +164,10 @@ pub enum NormsError {
     #[error(transparent)]
     Aggregate(#[from] AggregateError),
     /// A radius without thresholds around it.
-    #[error("the radius {radius} is outside the lengths that were asked about, {least} to {most}")]
+    #[error(
+        "the radius {} is outside the lengths that were asked about, {} to {}",
+        Decimal(*radius), Decimal(*least), Decimal(*most)
+    )]
     Radius {
         /// The radius.
         radius: f64,

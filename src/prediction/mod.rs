@@ -49,6 +49,7 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use crate::covariance::Covariance;
+use crate::decimal::Decimal;
 use crate::law::{NoiseBulk, NoiseError, NoiseLaw, split_spectrum};
 use crate::linalg::{sort_descending, sorted_descending, symmetric_eigen, symmetric_eigenvalues};
 use crate::mechanism::MechanismError;
@@ -307,7 +308,7 @@ fn bulk_of(spectrum: &Spectrum, rank: Rank, law: &NoiseLaw) -> NoiseBulk {
 #[non_exhaustive]
 pub enum PredictionError {
     /// A spectrum that no population has.
-    #[error("the spectrum has {value}: {requirement}")]
+    #[error("the spectrum has {}: {requirement}", Decimal(*value))]
     Spectrum {
         /// The offending number.
         value: f64,
@@ -315,7 +316,10 @@ pub enum PredictionError {
         requirement: &'static str,
     },
     /// Eigenvalues that no unit-norm records have.
-    #[error("the eigenvalues sum to {0}: those of unit-norm records sum to 1, so state shares of the total variance")]
+    #[error(
+        "the eigenvalues sum to {}: those of unit-norm records sum to 1, so state shares of the total variance",
+        Decimal(*.0)
+    )]
     Sum(f64),
     /// A rank that leaves nothing out.
     #[error("the rank {rank} is not below the dimension {dimension}: plan for fewer components than features")]
@@ -327,8 +331,9 @@ pub enum PredictionError {
     },
     /// A target out of range.
     #[error(
-        "the target error is {target}: it must be above 0 and below {uninformed}, which a random subspace has without \
-            a single report"
+        "the target error is {}: it must be above 0 and below {uninformed}, which a random subspace has without a \
+            single report",
+        Decimal(*target)
     )]
     Target {
         /// The target.
@@ -337,7 +342,7 @@ pub enum PredictionError {
         uninformed: f64,
     },
     /// A share of the second moments that no mean has.
-    #[error("the mean's share of the second moments is {0}: it must be at least 0 and below 1")]
+    #[error("the mean's share of the second moments is {}: it must be at least 0 and below 1", Decimal(*.0))]
     MeanShare(f64),
     /// The law and the spectrum disagree on the number of features.
     #[error("the spectrum has {found} features but the collection has {expected}: state that many")]

@@ -139,7 +139,7 @@ checked_number!(Epsilon: PrivacyError, Delta: PrivacyError, Rho: PrivacyError);
 
 /// Writes a positive number, never as less than it is.
 fn shown_up(value: f64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let Some(places) = f.precision() else { return fmt::Display::fmt(&value, f) };
+    let Some(places) = f.precision() else { return f.pad(&Decimal(value).to_string()) };
     let too_low = decimal::parse(&format!("{value:.places$}")).is_some_and(|shown| shown < value);
     // It was rounded down, by up to half a unit of the last place: with three quarters more it is rounded to the next.
     let up = if too_low { value + 0.75 * libm::pow(0.1, places as f64) } else { value };
@@ -218,7 +218,7 @@ impl fmt::Display for Guarantee {
             f,
             "({}, {})-local differential privacy: any two records, one record in one report",
             self.epsilon,
-            self.delta_value()
+            Decimal(self.delta_value())
         )
     }
 }
@@ -414,7 +414,7 @@ pub(crate) mod tests {
             assert_eq!(format!("{:.places$}", epsilon(value)), text, "{value}");
             assert_eq!(format!("{:.places$}", delta(value)), text, "{value}");
             assert_eq!(format!("{:.places$}", Rho::new(value).unwrap()), text, "{value}");
-            assert_eq!(epsilon(value).to_string(), value.to_string());
+            assert_eq!(epsilon(value).to_string(), Decimal(value).to_string());
         }
         assert_eq!(format!("{:>9.2}", epsilon(2.001)), "     2.01");
         assert_eq!(format!("{:.1}", epsilon(1e22)), "10000000000000000000000.0");

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::figure::figure;
 use crate::linalg::EigenError;
 
 /// Reasons why no components could be found.
@@ -20,19 +21,19 @@ pub enum FantopeError {
         dimension: usize,
     },
     /// The penalty is negative, infinite or not a number.
-    #[error("penalty {penalty} is not usable: pass a finite number of at least 0")]
+    #[error("penalty {} is not usable: pass a finite number of at least 0", figure(*penalty))]
     InvalidPenalty {
         /// The penalty passed.
         penalty: f64,
     },
     /// The noise level is negative, infinite or not a number.
-    #[error("noise level {noise_level} is not usable: pass a finite standard deviation of at least 0")]
+    #[error("noise level {} is not usable: pass a finite standard deviation of at least 0", figure(*noise_level))]
     InvalidNoiseLevel {
         /// The noise level passed.
         noise_level: f64,
     },
     /// A solver setting is out of range.
-    #[error("setting `{name}` is {value}: it must be {requirement}")]
+    #[error("setting `{name}` is {}: it must be {requirement}", figure(*value))]
     InvalidSetting {
         /// Name of the field.
         name: &'static str,
@@ -60,7 +61,10 @@ pub enum FantopeError {
         rank: usize,
     },
     /// A dual matrix has an entry larger than the penalty, so it bounds nothing.
-    #[error("dual entry ({row}, {column}) is {value}, beyond the penalty {penalty}: clip the matrix to the penalty")]
+    #[error(
+        "dual entry ({row}, {column}) is {}, beyond the penalty {}: clip the matrix to the penalty",
+        figure(*value), figure(*penalty)
+    )]
     DualInfeasible {
         /// Row of the first such entry, from 0.
         row: usize,

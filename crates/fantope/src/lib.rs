@@ -36,6 +36,7 @@ mod readme {}
 pub mod admm;
 mod closed_form;
 mod error;
+mod figure;
 mod level;
 pub mod linalg;
 mod outcome;

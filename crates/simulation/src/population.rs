@@ -1,5 +1,6 @@
 //! The spiked model: a few directions stand out from isotropic noise.
 
+use ldp_pca::internal::decimal::Decimal;
 use ldp_pca::recovery::{FantopeError, Rank};
 use ldp_pca::subspace::{Subspace, SubspaceError};
 use nalgebra::{DMatrix, DVector, DVectorView, DVectorViewMut};
@@ -209,12 +210,13 @@ pub enum PopulationError {
     #[error(transparent)]
     Subspace(#[from] SubspaceError),
     /// A signal that is not usable.
-    #[error("the signal is {0}: it must be a finite number that is 0 or more (20 is a strong one)")]
+    #[error("the signal is {}: it must be a finite number that is 0 or more (20 is a strong one)", Decimal(*.0))]
     Signal(f64),
     /// A mean that these records cannot have.
     #[error(
-        "the mean's share of the second moments is {share}: it must be at least 0 and below 1, and 0 where {rank} \
-            components of {dimension} features leave no direction for a mean"
+        "the mean's share of the second moments is {}: it must be at least 0 and below 1, and 0 where {rank} \
+            components of {dimension} features leave no direction for a mean",
+        Decimal(*share)
     )]
     MeanShare {
         /// The share.
@@ -226,7 +228,8 @@ pub enum PopulationError {
     },
     /// A gap that no covariance of trace 1 has.
     #[error(
-        "the gap is {gap}: {rank} spikes of a covariance of trace 1 stand out by more than 0 and at most {largest}"
+        "the gap is {}: {rank} spikes of a covariance of trace 1 stand out by more than 0 and at most {largest}",
+        Decimal(*gap)
     )]
     Gap {
         /// The gap asked for.
@@ -237,7 +240,7 @@ pub enum PopulationError {
         largest: f64,
     },
     /// A noise level that is not usable.
-    #[error("the noise level is {0}: it must be a finite standard deviation that is 0 or more")]
+    #[error("the noise level is {}: it must be a finite standard deviation that is 0 or more", Decimal(*.0))]
     Noise(f64),
     /// A sparsity that does not fit.
     #[error("the sparsity is {sparsity}: it must be between the rank {rank} and the dimension {dimension}")]

@@ -55,6 +55,7 @@ use super::{
     SolverStatus, principal_components, sparse_noise_edge,
 };
 use crate::covariance::Covariance;
+use crate::decimal::Decimal;
 use crate::family::Reports;
 use crate::law::{DRAWS, NoiseLaw};
 use crate::linalg::leading_eigen;
@@ -431,7 +432,7 @@ pub enum AnswerError {
     #[error("no features are selected from these reports: {0}")]
     Selection(&'static str),
     /// A rate of false discoveries that is none.
-    #[error("{0} is no rate of false discoveries: it must be above 0 and below 1")]
+    #[error("{} is no rate of false discoveries: it must be above 0 and below 1", Decimal(*.0))]
     Rate(f64),
     /// Choosing a penalty, or a path.
     #[error(transparent)]

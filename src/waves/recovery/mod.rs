@@ -33,6 +33,7 @@ use super::refinement::RefinementError;
 use super::sums::SecondWave;
 use crate::aggregate::AggregateError;
 use crate::covariance::CovarianceError;
+use crate::decimal::Decimal;
 use crate::law::{NoiseLaw, split_spectrum};
 use crate::linalg::symmetric_eigen;
 use crate::prediction::PredictionError;
@@ -95,7 +96,10 @@ pub enum RefineError {
     )]
     Directions(f64),
     /// A public sample cannot be off by so much.
-    #[error("the error of the sample is {error}: it must be above 0 and below {most:.4}, that of random components")]
+    #[error(
+        "the error of the sample is {}: it must be above 0 and below {most:.4}, that of random components",
+        Decimal(*error)
+    )]
     SampleError {
         /// The error.
         error: f64,

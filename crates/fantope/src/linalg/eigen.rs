@@ -9,6 +9,7 @@ use nalgebra::{DMatrix, DVector, Scalar};
 use thiserror::Error;
 
 use super::sorted_descending;
+use crate::figure::figure;
 
 /// Largest asymmetry `|A_ij − A_ji| / max |A|` accepted as rounding: `1e-12`.
 pub const SYMMETRY_TOLERANCE: f64 = 1e-12;
@@ -52,7 +53,10 @@ pub enum EigenError {
         value: f64,
     },
     /// Two mirrored entries differ by more than [`SYMMETRY_TOLERANCE`] allows.
-    #[error("entry ({row}, {column}) is {value} but its mirror image is {mirror}: pass a symmetric matrix")]
+    #[error(
+        "entry ({row}, {column}) is {} but its mirror image is {}: pass a symmetric matrix",
+        figure(*value), figure(*mirror)
+    )]
     NotSymmetric {
         /// Row of the first such entry, from 0.
         row: usize,

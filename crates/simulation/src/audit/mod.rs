@@ -66,6 +66,7 @@ mod tally;
 use std::collections::BTreeSet;
 
 use chacha20::ChaCha12Rng;
+use ldp_pca::internal::decimal::Decimal;
 use ldp_pca::internal::mechanism::Summable;
 use ldp_pca::mechanism::{LocalRandomizer, RandomizeError};
 use ldp_pca::record::{BoundedRecord, Bounding, RecordError};
@@ -457,10 +458,10 @@ pub enum AuditError {
     #[error("{0} trials: use 2 to 2^32 (100000 or more to see most of a claim)")]
     Trials(u64),
     /// A confidence outside (0, 1).
-    #[error("the confidence is {0}: it must be greater than 0 and less than 1 (0.99 is common)")]
+    #[error("the confidence is {}: it must be greater than 0 and less than 1 (0.99 is common)", Decimal(*.0))]
     Confidence(f64),
     /// A delta outside [0, 1).
-    #[error("delta is {0}: it must be at least 0 and less than 1")]
+    #[error("delta is {}: it must be at least 0 and less than 1", Decimal(*.0))]
     Delta(f64),
     /// A job or a tally of another audit.
     #[error("the job or the tally is one of another audit: make both with the audit that they are given to")]
@@ -470,7 +471,8 @@ pub enum AuditError {
     Repeated,
     /// Trials that could not have refuted the claim with any result.
     #[error(
-        "{trials} trials of each record cannot refute epsilon = {epsilon_claimed}, whatever they show: {}",
+        "{trials} trials of each record cannot refute epsilon = {}, whatever they show: {}",
+        Decimal(*epsilon_claimed),
         needed.map_or("no audit can".to_owned(), |needed| format!("use {needed} or more"))
     )]
     TooFew {
