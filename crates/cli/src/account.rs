@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::error::Result;
 use super::files;
-use super::output::{Format, plural};
+use super::output::{Format, at_most, plural};
 use super::parameters::{count, delta, warn_of, warn_of_delta};
 
 /// Show what reports of a task guarantee: one, several of one person, and each anonymised batch.
@@ -94,9 +94,12 @@ impl Accounted {
              {} of one person, any records in place of any others, delta {delta}:\n",
             plural(self.reports, "report")
         );
-        text.extend(self.pure_epsilon.map(|epsilon| format!("  pure         epsilon {epsilon:.6} with delta 0\n")));
+        text.extend(self.pure_epsilon.map(|epsilon| {
+            let shown = at_most(epsilon, 6);
+            format!("  pure         epsilon {shown} with delta 0\n")
+        }));
         for MethodEpsilon { method, epsilon } in &self.methods {
-            let value = epsilon.map_or("none proved".to_owned(), |epsilon| format!("epsilon {epsilon:.6}"));
+            let value = epsilon.map_or("none proved".to_owned(), |epsilon| format!("epsilon {}", at_most(epsilon, 6)));
             let best = if *method == self.best.method { "  (the least)" } else { "" };
             text += &format!("  {method:<13}{value}{best}\n");
         }

@@ -11,7 +11,7 @@ use ldp_pca_simulation::audit::{self, AuditError, Confidence, Finding, Job, Tall
 use serde::Serialize;
 
 use super::error::{CliError, Result};
-use super::output::{Format, bar, grouped};
+use super::output::{Decimal, Format, bar, fixed, grouped};
 use super::parallel::on_all_cores;
 use super::parameters::{self, MechanismArguments};
 
@@ -104,8 +104,9 @@ impl Audit {
         }
         Err(if malformed.is_empty() {
             CliError::failed(format_args!(
-                "epsilon is at least {epsilon_lower_bound:.4} with confidence {CONFIDENCE}, and {epsilon_claimed} is \
-                 claimed: the claim is refuted"
+                "epsilon is at least {} with confidence {CONFIDENCE}, and {} is claimed: the claim is refuted",
+                fixed(epsilon_lower_bound, 4),
+                Decimal(epsilon_claimed)
             ))
         } else {
             CliError::failed("the randomizer made payloads that the mechanism cannot make, or none at all")
@@ -138,15 +139,17 @@ impl AuditResult {
         let verdict = if *passed { "is not refuted" } else { "is refuted" };
         let mut text = format!(
             "claimed         {}\n\
-             found           epsilon >= {epsilon_lower_bound:.4} at delta {delta}, with confidence {CONFIDENCE}: the \
-             claim {verdict}\n",
-            self.guarantee
+             found           epsilon >= {} at delta {}, with confidence {CONFIDENCE}: the claim {verdict}\n",
+            self.guarantee,
+            fixed(*epsilon_lower_bound, 4),
+            Decimal(*delta)
         );
         text.extend(self.paper.as_ref().map(|PaperClaim { epsilon_lower_bound, delta, exceeded }| {
             let verdict = if *exceeded { "that claim is refuted" } else { "not refuted by so many trials" };
             format!(
-                "paper           epsilon >= {epsilon_lower_bound:.4} at delta {delta}, which its scale is computed \
-                 from: {verdict}\n"
+                "paper           epsilon >= {} at delta {}, which its scale is computed from: {verdict}\n",
+                fixed(*epsilon_lower_bound, 4),
+                Decimal(*delta)
             )
         }));
         for event in events {
@@ -154,8 +157,8 @@ impl AuditResult {
             let [count, trials] = [event.count, event.trials].map(grouped);
             let [other, of_other] = [event.count_other, event.trials_other].map(grouped);
             text += &format!(
-                "  {name:34} {count} of {trials} against {other} of {of_other}: epsilon >= {:.4}\n",
-                event.epsilon_lower_bound
+                "  {name:34} {count} of {trials} against {other} of {of_other}: epsilon >= {}\n",
+                fixed(event.epsilon_lower_bound, 4)
             );
         }
         for malformed in malformed {

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
+use ldp_pca::privacy::Epsilon;
 use serde::Serialize;
 
 use super::error::{CliError, Result};
 
-pub use ldp_pca_pictures::numbers::{grouped, plural, three_digits};
+pub use ldp_pca_pictures::numbers::{Decimal, fixed, grouped, plural, three_digits};
 
 /// The form of the printed result.
 #[derive(Args, Clone, Copy)]
@@ -50,6 +51,12 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 pub(super) fn take_stdout() -> Stdout {
     TAKEN.store(true, Ordering::Relaxed);
     stdout()
+}
+
+/// An epsilon with so many decimals, or with three digits where few of these would count. Never less than it is.
+pub(super) fn at_most(epsilon: Epsilon, places: usize) -> String {
+    let is_near = (10f64.powi(1 - places as i32)..1e10).contains(&epsilon.value());
+    if is_near { format!("{epsilon:.places$}") } else { three_digits(epsilon.value(), f64::ceil) }
 }
 
 /// A time, as precise as readers need it.
@@ -171,6 +178,13 @@ fn hanging(line: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn small_epsilons_keep_three_digits_and_are_rounded_up() {
+        let of = |value, places| at_most(Epsilon::new(value).unwrap(), places);
+        assert_eq!([of(2.0, 6), of(0.123_456_4, 6), of(0.5, 4)], ["2.000000", "0.123457", "0.5000"]);
+        assert_eq!([of(1.2e-6, 6), of(1.2001e-9, 4)], ["1.20e-6", "1.21e-9"]);
+    }
 
     #[test]
     fn long_lines_are_broken_at_spaces_below_the_text_beside_their_label() {

@@ -15,7 +15,7 @@ use ldp_pca::recovery::{Penalty, Rank};
 use ldp_pca::schema::MAX_DIMENSION;
 
 use super::error::{CliError, Result};
-use super::output::note;
+use super::output::{Decimal, note};
 use super::usage::{no_number, no_whole_number};
 
 fn number(text: &str) -> core::result::Result<f64, String> {
@@ -73,7 +73,7 @@ pub(super) fn penalty(text: &str) -> core::result::Result<Penalty, String> {
 /// Parses a positive number of seconds.
 pub fn seconds(text: &str) -> core::result::Result<f64, String> {
     let value = number(text)?;
-    if value > 0.0 { Ok(value) } else { Err(format!("{value} is not a positive number of seconds")) }
+    if value > 0.0 { Ok(value) } else { Err(format!("{} is not a positive number of seconds", Decimal(value))) }
 }
 
 /// Parses a rate between 0 and 1.
@@ -82,7 +82,7 @@ pub(super) fn rate(text: &str) -> core::result::Result<f64, String> {
     if value > 0.0 && value < 1.0 {
         Ok(value)
     } else {
-        Err(format!("{value} is not a rate between 0 and 1, such as 0.1"))
+        Err(format!("{} is not a rate between 0 and 1, such as 0.1", Decimal(value)))
     }
 }
 
@@ -107,7 +107,10 @@ pub(super) struct Eigenvalues(pub(super) Vec<f64>);
 pub(super) fn eigenvalues(text: &str) -> core::result::Result<Eigenvalues, String> {
     let entry = |(index, part): (usize, &str)| match number(part.trim()) {
         Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
-        Ok(value) => Err(format!("entry {} is {value}: an eigenvalue is a finite number of at least 0", index + 1)),
+        Ok(value) => {
+            let shown = Decimal(value);
+            Err(format!("entry {} is {shown}: an eigenvalue is a finite number of at least 0", index + 1))
+        }
         Err(problem) => Err(format!("entry {}: {problem}; give numbers separated by commas, as 0.6,0.2", index + 1)),
     };
     text.split(',').enumerate().map(entry).collect::<core::result::Result<_, _>>().map(Eigenvalues)

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::error::{InFile as _, Result};
 use super::files;
-use super::output::{Format, first, spinner, wrote};
+use super::output::{Format, first, fixed, spinner, wrote};
 use super::parameters;
 use super::solver::{self, SolverArguments};
 use super::writing::{self, Kind, Target};
@@ -101,11 +101,12 @@ impl Solve {
 
 impl SolveResult {
     fn text(&self) -> String {
-        let Self { objective, dual_bound, relative_gap, iterations, seconds, dimension, working_set, .. } = self;
+        let Self { relative_gap, iterations, seconds, dimension, working_set, .. } = self;
+        let [objective, dual_bound] = [self.objective, self.dual_bound].map(|value| fixed(value, 9));
         format!(
             "{} after {iterations} iterations on {working_set} rows in {seconds:.2} s\n\
-             objective   {objective:.9}\n\
-             certified   at most {dual_bound:.9} is possible, relative gap {relative_gap:.1e}\n\
+             objective   {objective}\n\
+             certified   at most {dual_bound} is possible, relative gap {relative_gap:.1e}\n\
              support     {} of {dimension} rows: {}\n{}",
             self.status.name(),
             self.support.len(),

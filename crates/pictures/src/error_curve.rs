@@ -7,7 +7,7 @@ use super::axis::LinearAxis;
 use super::canvas::{
     ACCENT, Anchor, GRID, INK, MUTED, PALE, WARNING, dashed, dot, heading, level, line, polyline, text,
 };
-use super::numbers::{grouped, plural};
+use super::numbers::{Decimal, grouped, plural};
 use super::{LEFT, Panel, RIGHT, WIDTH, page};
 
 const TOP: f64 = 60.0;
@@ -52,7 +52,7 @@ fn panel(plan: &Plan, points: &[(f64, f64)]) -> Panel {
     if let Some(target) = plan.target {
         let at = up(target);
         group = group.add(line(LEFT, at, RIGHT, at, INK).set("stroke-dasharray", "2 4").set("stroke-width", 1.5));
-        group = group.add(text(LEFT + 6.0, at + 16.0, &format!("target {target}"), Anchor::START, INK));
+        group = group.add(text(LEFT + 6.0, at + 16.0, &format!("target {}", Decimal(target)), Anchor::START, INK));
         if let Some(records) = plan.records_for_target.flatten() {
             group = group.add(mark(across(records as f64), at, &plural(records, "report")));
         }
@@ -95,7 +95,7 @@ fn description(plan: &Plan, points: &[(f64, f64)]) -> String {
     for (index, &records) in plan.threshold_records_per_component.iter().flatten().enumerate() {
         text += &format!(" Component {} can be recovered from {}.", index + 1, plural(records, "report"));
     }
-    text.extend(plan.target.map(|target| match plan.records_for_target.flatten() {
+    text.extend(plan.target.map(Decimal).map(|target| match plan.records_for_target.flatten() {
         Some(records) => format!(" The error {target} takes {}.", plural(records, "report")),
         None => format!(" No number of reports reaches the error {target}."),
     }));

@@ -1,10 +1,18 @@
 //! Numbers and counts as people read them.
 
-pub use ldp_pca::internal::decimal::grouped;
+pub use ldp_pca::internal::decimal::{Decimal, grouped};
 
 /// "1 feature", "2,000 features".
 pub fn plural(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{} {what}s", grouped(count)) }
+}
+
+/// The number with so many digits after the point. With an exponent, and so many digits in all, where only one or none
+/// of these would count, or more than ten digits stood before the point.
+pub fn fixed(value: f64, places: usize) -> String {
+    let size = value.abs();
+    let is_far = size.is_finite() && size > 0.0 && !(10f64.powi(1 - places as i32)..1e10).contains(&size);
+    if is_far { format!("{value:.*e}", places - 1) } else { format!("{value:.places$}") }
 }
 
 /// The number with three digits, or all before the point where these are more, rounded in this way.
@@ -25,6 +33,24 @@ pub fn three_digits(value: f64, rounding: fn(f64) -> f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn places_after_the_point_give_way_to_digits_that_count() {
+        for (value, places, text) in [
+            (18.416_919_936_2, 9, "18.416919936"),
+            (1.120_119_633_9e-11, 9, "1.12011963e-11"),
+            (1.469_438_403_1e154, 9, "1.46943840e154"),
+            (-5.123_49e-7, 4, "-5.123e-7"),
+            (1e-320, 4, "1.000e-320"),
+            (0.001, 4, "0.0010"),
+            (0.000_96, 4, "9.600e-4"),
+            (9_999_999_999.0, 2, "9999999999.00"),
+            (0.0, 4, "0.0000"),
+            (f64::INFINITY, 4, "inf"),
+        ] {
+            assert_eq!(fixed(value, places), text, "{value}");
+        }
+    }
 
     #[test]
     fn three_digits_are_rounded_as_asked() {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::sample::SampleResult;
 use crate::hostile::{hostile_text, per_report};
 use crate::norms::clipping_text;
-use crate::output::{grouped, on_scale, plural, wrote};
+use crate::output::{Decimal, at_most, fixed, grouped, on_scale, plural, three_digits, wrote};
 use crate::task::waves_text;
 use crate::writing::Target;
 
@@ -49,7 +49,7 @@ impl PlanResult {
         text.extend(self.clipping.as_ref().map(clipping_text));
         text.extend(self.sample.as_ref().map(|sample| sample.text(plan.target)));
         for (index, records) in plan.threshold_records_per_component.iter().enumerate() {
-            let share = plan.signals.get(index).map(|signal| format!("eigenvalue {signal:.4}"));
+            let share = plan.signals.get(index).map(|signal| format!("eigenvalue {}", fixed(*signal, 4)));
             let share = share.as_deref().unwrap_or("none above the rest");
             let from = records.map(|records| format!("recoverable from {}", plural(records, "report")));
             let from = from.as_deref().unwrap_or("not recoverable by any number of reports");
@@ -74,10 +74,10 @@ impl PlanResult {
         if let (Some(target), Some(records)) = (plan.target, plan.records_for_target) {
             let none = "no number of reports reaches it: a component is as large as one that is left out, or too weak";
             let answer = records.map_or(none.to_owned(), |records| plural(records, "report"));
-            text += &format!("error {target}     {answer}\n");
+            text += &format!("error {}     {answer}\n", Decimal(target));
         }
         if let (Some(records), Some(epsilon)) = (plan.records, plan.epsilon_for_target) {
-            let answer = epsilon.map_or("above 16".to_owned(), |epsilon| format!("{epsilon:.4}"));
+            let answer = epsilon.map_or("above 16".to_owned(), |epsilon| at_most(epsilon, 4));
             text += &format!("               or epsilon {answer} with {}\n", plural(records, "report"));
         }
         text.extend(plan.shuffled.as_ref().map(|shuffled| shuffled_text(shuffled, plan)));
@@ -128,17 +128,21 @@ fn shuffled_text(shuffled: &ShuffledPlan, plan: &Plan) -> String {
     if let (Some(target), Some(records)) = (plan.target, shuffled.records_for_target) {
         let none = "no number of reports reaches it";
         let answer = records.map_or(none.to_owned(), |records| plural(records, "report"));
-        text += &format!("  error {target}   {answer}\n");
+        text += &format!("  error {}   {answer}\n", Decimal(target));
     }
     if let (Some(records), Some(epsilon)) = (plan.records, shuffled.epsilon_for_target) {
-        let answer = epsilon.map_or("above 16".to_owned(), |epsilon| format!("{epsilon:.4}"));
+        let answer = epsilon.map_or("above 16".to_owned(), |epsilon| at_most(epsilon, 4));
         text += &format!("               or epsilon {answer} in {batch}, with {} in all\n", grouped(records));
     }
     text
 }
 
-/// Four decimals, rounded down: what is allowed up to a number is allowed up to the number shown.
+/// Four decimals, or three digits where these are less, rounded down: what is allowed up to a number is allowed up to
+/// the number shown.
 fn at_least(value: f64) -> String {
+    if value < 1e-3 {
+        return three_digits(value, f64::floor);
+    }
     let shown = format!("{value:.4}");
     match shown.parse::<f64>() {
         // It was rounded up, by up to half a unit of the last place.
@@ -160,6 +164,8 @@ mod tests {
             (0.1, "0.1000"),
             (0.099_999_999, "0.0999"),
             (7.000_05, "7.0000"),
+            (0.000_987_6, "0.000987"),
+            (1.239e-7, "1.23e-7"),
         ] {
             assert_eq!(at_least(value), text);
         }

@@ -15,7 +15,7 @@ use ldp_pca_simulation::SecondMoment;
 use serde::Serialize;
 
 use crate::error::{CliError, Result};
-use crate::output::{grouped, plural};
+use crate::output::{Decimal, fixed, grouped, plural};
 use crate::records::{self, Reading};
 use crate::schema;
 use crate::table::{self, Align, Table};
@@ -67,7 +67,7 @@ impl Tried {
     fn name(&self) -> String {
         let bounding = match self.bounding {
             Bounding::UnitNorm => "unit norm".to_owned(),
-            Bounding::Clip { radius } => format!("clip:{:.3}", radius.value()),
+            Bounding::Clip { radius } => format!("clip:{}", fixed(radius.value(), 3)),
         };
         let centring = if self.centred { ", --centre" } else { "" };
         format!("{}, {bounding}{centring}", self.schema)
@@ -222,7 +222,7 @@ impl SampleResult {
              bounding, between PCA of all bounded records and ordinary PCA about the mean; together, about{}\n",
             plural(self.records, "public record"),
             plural(self.reports, "report"),
-            target.map(|target| format!("; people for the error {target} of noise")).unwrap_or_default(),
+            target.map(|target| format!("; people for the error {} of noise", Decimal(target))).unwrap_or_default(),
         );
         let numbers = ["mean", "noise", "bounding", "together"].into_iter().chain(target.map(|_| "people"));
         let heads = [("setting", Align::Left)].into_iter().chain(numbers.map(|head| (head, Align::Right))).collect();
@@ -248,7 +248,7 @@ impl SampleResult {
             let robust = if best.schema == own.schema { "" } else { "`schema infer` of the sample, then " };
             let bounding = match best.bounding {
                 Bounding::UnitNorm => String::new(),
-                Bounding::Clip { radius } => format!(" --bounding clip:{:.3}", radius.value()),
+                Bounding::Clip { radius } => format!(" --bounding clip:{}", fixed(radius.value(), 3)),
             };
             let centring = if best.centred { " --centre" } else { "" };
             format!("advice      *: {robust}`task new{bounding}{centring}`\n")

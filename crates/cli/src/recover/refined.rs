@@ -12,7 +12,7 @@ use ldp_pca::task::Task;
 use super::rank::RankChoice;
 use crate::error::{CliError, InFile as _, Result};
 use crate::files;
-use crate::output::plural;
+use crate::output::{Decimal, plural};
 use crate::records::Reading;
 use crate::task::{public_sample, sample_text, waves_text};
 
@@ -128,7 +128,7 @@ pub(super) fn text(facts: &RefinedFacts) -> String {
              not here   {OF_FIRST_WAVE}: leave --refined out\n\
              assumed    the noise above is the first wave's\n",
             waves_text(&facts.waves),
-            facts.thresholds.iter().map(f64::to_string).collect::<Vec<_>>().join(", "),
+            facts.thresholds.iter().map(|threshold| Decimal(*threshold).to_string()).collect::<Vec<_>>().join(", "),
         ),
     }
 }

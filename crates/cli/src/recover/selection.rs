@@ -5,6 +5,7 @@ use ldp_pca::internal::recovery::{FeatureTest, Selection};
 use ldp_pca::task::Task;
 
 use crate::error::{CliError, Result};
+use crate::output::Decimal;
 use crate::parameters;
 
 /// The argument.
@@ -40,7 +41,7 @@ impl SelectionArguments {
 
 /// The features selected.
 pub(super) fn selected(Selection { rate, features, test }: &Selection) -> String {
-    let (count, of, rate) = (features.len(), test.p_values.len(), 100.0 * rate);
+    let (count, of, rate) = (features.len(), test.p_values.len(), Decimal(100.0 * rate));
     let named = if count == 0 { String::new() } else { format!(": {}", features.join(", ")) };
     format!(
         "selected    {count} of {of} features{named}\n\

@@ -16,7 +16,7 @@ use super::selection::selected;
 use super::share::{SQUARES, Unit, percent};
 use super::{RecoverResult, refined};
 use crate::hostile::hostile_text;
-use crate::output::{first, grouped, on_scale, plural, wrote};
+use crate::output::{Decimal, first, fixed, grouped, on_scale, plural, wrote};
 use crate::table::{Align, Table};
 
 /// Features named per support, and with their stability.
@@ -87,8 +87,8 @@ fn family(answer: &Answer) -> Option<String> {
     let heads = ["epsilon", "delta", "reports", "weight"].into_iter().filter(|head| with_delta || *head != "delta");
     let mut table = Table::new(heads.map(|head| (head, Align::Right)).collect());
     for member in members {
-        let mut cells = vec![member.epsilon.to_string()];
-        cells.extend(with_delta.then(|| member.delta.to_string()));
+        let mut cells = vec![Decimal(member.epsilon).to_string()];
+        cells.extend(with_delta.then(|| Decimal(member.delta).to_string()));
         cells.extend([grouped(member.records), format!("{:.4}", member.weight)]);
         table.row(cells);
     }
@@ -127,17 +127,18 @@ fn explained(answer: &Answer, unit: Unit) -> String {
     let Some(total) = answer.found.total_variance else {
         return format!("variances   {SQUARES}\n");
     };
-    let error = answer.trust.total_variance_error.map(|error| format!(" ± {error:.4}")).unwrap_or_default();
+    let total = fixed(total, 4);
+    let error = answer.trust.total_variance_error.map(|error| format!(" ± {}", fixed(error, 4))).unwrap_or_default();
     let bound = if error.is_empty() { "" } else { " (a bound on its standard error)" };
     let what = if answer.asked.centred { "about the mean" } else { "about zero" };
     match &answer.found.explained_variance {
         Some(shares) if unit.is_share() => format!(
-            "explained   {} of the total variance of the bounded records {what}, which is {total:.4}{error}{bound} \
+            "explained   {} of the total variance of the bounded records {what}, which is {total}{error}{bound} \
              {SQUARES}\n",
             percent(shares.iter().sum())
         ),
         _ => format!(
-            "variances   {SQUARES}: the total, {total:.4}{error}{bound}, stands out from the noise too little to \
+            "variances   {SQUARES}: the total, {total}{error}{bound}, stands out from the noise too little to \
              give shares of it\n"
         ),
     }

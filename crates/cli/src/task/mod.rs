@@ -24,7 +24,7 @@ use serde::Serialize;
 use crate::error::Result;
 use crate::files;
 use crate::hostile::per_report;
-use crate::output::{Format, wrote};
+use crate::output::{Decimal, Format, fixed, wrote};
 use crate::parameters::{CentringArgument, MechanismArguments, bounding, warn_of};
 use crate::recover;
 use crate::writing::{self, Kind, Target};
@@ -126,11 +126,11 @@ impl CentringSummary {
     fn text(&self) -> String {
         format!(
             "centring   weight {}: {:.2} times the noise per entry, as if {:.0} % of the reports were missing; \
-             {:.4} per entry of the mean of one report\n",
+             {} per entry of the mean of one report\n",
             self.weight,
             self.noise_factor,
             100.0 * (1.0 - self.noise_factor.powi(-2)),
-            self.mean_deviation
+            fixed(self.mean_deviation, 4)
         )
     }
 }
@@ -158,7 +158,7 @@ impl TaskSummary {
         let mechanism = self.mechanism;
         let bounding = match self.bounding {
             Bounding::UnitNorm => "unit norm".to_owned(),
-            Bounding::Clip { radius } => format!("clipped to radius {}", radius.value()),
+            Bounding::Clip { radius } => format!("clipped to radius {}", Decimal(radius.value())),
         };
         let matrix = match self.centring {
             // The effect of a report on the covariance depends on the mean, too.
@@ -173,7 +173,8 @@ impl TaskSummary {
         );
         if let (Some(deviation), Some(pull)) = (self.entry_deviation, self.pull) {
             text += &format!(
-                "noise      {deviation:.4} per off-diagonal entry of one report\nhostile    {}",
+                "noise      {} per off-diagonal entry of one report\nhostile    {}",
+                fixed(deviation, 4),
                 per_report(pull, matrix)
             );
         }

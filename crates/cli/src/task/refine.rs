@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::error::{CliError, Result};
 use crate::files;
-use crate::output::{Format, grouped, plural, wrote};
+use crate::output::{Decimal, Format, grouped, plural, wrote};
 use crate::parameters;
 use crate::records::{self, Counts, Reading};
 use crate::writing::{self, Kind, Target};
@@ -185,8 +185,10 @@ impl SampleSummary {
         for SamplePlan { error, waves } in &self.otherwise {
             let refused = waves.refused.map(|reason| format!("; {} is advised", reason.advice())).unwrap_or_default();
             text += &format!(
-                "otherwise  off by {error}: {:.4} after the wave, {:.2} times{refused}\n",
-                waves.sin_theta_squared, waves.gain
+                "otherwise  off by {}: {:.4} after the wave, {:.2} times{refused}\n",
+                Decimal(*error),
+                waves.sin_theta_squared,
+                waves.gain
             );
         }
         text + "people     whoever answers this task may not answer the other one, too\n"

@@ -5,6 +5,7 @@ mod answer;
 #[cfg(feature = "parquet")]
 mod columnar;
 mod encode;
+mod figures;
 mod flow;
 mod formats;
 mod help;

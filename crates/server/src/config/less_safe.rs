@@ -1,5 +1,7 @@
 //! Settings that are less safe than their defaults.
 
+use ldp_pca::internal::decimal::Decimal;
+
 use super::{RateLimit, ServerConfig};
 
 impl ServerConfig {
@@ -73,7 +75,7 @@ impl ServerConfig {
 /// A limit as a file has it.
 fn shown(limit: Option<RateLimit>) -> String {
     limit.map_or("false".into(), |RateLimit { per_second, burst }| {
-        format!("{{ per_second = {per_second}, burst = {burst} }}")
+        format!("{{ per_second = {}, burst = {burst} }}", Decimal(per_second))
     })
 }
 
