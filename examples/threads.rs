@@ -24,7 +24,7 @@ fn sum(file: &Path, task: &Task) -> Outcome<Aggregate> {
 }
 
 pub(crate) fn main() -> Outcome<()> {
-    let task = Task::from_json(include_str!("task.json"))?;
+    let task = Task::from_json(include_str!("app-task.json"))?;
     let folder = tempfile::tempdir()?;
     let files: Vec<PathBuf> = (0..4).map(|number| folder.path().join(format!("reports-{number}.bin"))).collect();
     for file in &files {

@@ -1,7 +1,7 @@
 // One device's part in a collection.
 //
 // usage: node main.js AGGREGATOR TASK   (a URL, and the digest of the task that you looked at)
-//   ldp-pca serve --data collected --task examples/task.json --listen 127.0.0.1:8080
+//   ldp-pca serve --data collected --task examples/app-task.json --listen 127.0.0.1:8080
 //   node main.js http://127.0.0.1:8080 f42cbf3be11ffc0248245e011283b370ed4f218f55b75d597d355a160772aaee
 
 import { consent, init, issuedId, Randomizer, submit, Task } from "ldp-pca";

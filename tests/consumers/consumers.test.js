@@ -55,7 +55,7 @@ const installed = new Map();
 
 before(async () => {
   tarball = pack();
-  aggregator = new Aggregator(JSON.parse(readFileSync(join(EXAMPLES, "task.json"), "utf8")));
+  aggregator = new Aggregator(JSON.parse(readFileSync(join(EXAMPLES, "app-task.json"), "utf8")));
   await aggregator.start();
   [digest] = (await aggregator.get("/tasks")).tasks;
   browsers = { Chromium: await launchChromium(), Firefox: await launchFirefox() };
@@ -109,7 +109,7 @@ for (const [source, scripts] of Object.entries(TESTED)) {
   for (const script of scripts) {
     test(`${source}: an app's tests run in jsdom, ${script}`, async () => {
       const consumer = await install(source);
-      copyFileSync(join(EXAMPLES, "task.json"), join(consumer.folder, "task.json"));
+      copyFileSync(join(EXAMPLES, "app-task.json"), join(consumer.folder, "task.json"));
       await reportsMore(0, async () => (await consumer.run(script), []));
     });
   }

@@ -68,7 +68,7 @@ test("a relay takes reports as the real one would, but none of a task that was f
 
 test("the README's example sends one report", async () => {
   const read = (path) => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
-  const task = read("examples/task.json");
+  const task = read("examples/app-task.json");
   reset({ tasks: [JSON.parse(task)] });
   const [, code] = read("README.md").match(/^```js\n(.*?)^```/ms);
   const example = code.replace(/^import (.*) from "ldp-pca";$/m, "const $1 = testing;");

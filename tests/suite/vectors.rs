@@ -129,7 +129,7 @@ struct IdsCase {
 #[test]
 fn the_document_names_the_versions_that_are_written() {
     let document = include_str!("../../docs/wire-format.md");
-    let task = Task::from_json(include_str!("../../examples/task.json")).unwrap();
+    let task = Task::from_json(include_str!("../../examples/app-task.json")).unwrap();
     let report = task.randomize(&task.bound(vec![1.0; task.dimension()]).unwrap(), None).unwrap();
     let release = env!("CARGO_PKG_VERSION").rsplit_once('.').unwrap().0;
     let ledger = Ledger::new(Budget { epsilon: Epsilon::new(1.0).unwrap(), delta: None }, Filter::Sums);
@@ -304,7 +304,7 @@ fn write_id_vectors() {
     let command = "cargo test --test suite -- --ignored write_id_vectors";
     let meaning = "the ids are the first 16 bytes of SHA-256 of the numbers from 0 to count - 1 in decimal; tags is \
         SHA-256 of the tags that an aggregate of the task has of them, one after the other";
-    let document = include_str!("../../examples/task.json");
+    let document = include_str!("../../examples/app-task.json");
     let task = Task::from_json(document).unwrap();
     let cases = [1, 1023, 1024, 1025, 10_000].map(|count| IdsCase {
         name: format!("{count} ids"),
