@@ -183,6 +183,29 @@ mod tests {
         }
     }
 
+    /// Those too that need an aggregator. The suite runs the others.
+    #[test]
+    fn every_command_of_the_documents_can_be_parsed() {
+        let mut all = 0;
+        for folder in [".", "docs", "docs/operate", "pkg", "crates/cli"] {
+            let entries = std::fs::read_dir(format!("{}/../../{folder}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+            let paths = entries.map(|entry| entry.unwrap().path());
+            for path in paths.filter(|path| path.extension().is_some_and(|extension| extension == "md")) {
+                let text = std::fs::read_to_string(&path).unwrap().replace("\\\n", " ");
+                let blocks = text.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap());
+                for line in blocks.flat_map(str::lines).filter(|line| line.starts_with("ldp-pca ")) {
+                    let words = line.split(['|', '>', '<', '#']).next().unwrap();
+                    let words = words.replace("$url", "http://localhost:8080").replace("https://", "http://");
+                    let words = words.replace("5d41…the-whole-digest", &"0".repeat(64));
+                    let parsed = interface().try_get_matches_from(words.split_whitespace());
+                    parsed.unwrap_or_else(|error| panic!("{}: {line}: {error}", path.display()));
+                    all += 1;
+                }
+            }
+        }
+        assert!(all >= 60, "{all}");
+    }
+
     #[test]
     fn the_interface_is_consistent() {
         interface().debug_assert();

@@ -12,15 +12,12 @@ mod survey;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// The `ldp-pca` commands in a document's shell blocks, without their comments.
-fn commands(document: &str) -> Vec<String> {
-    let text = std::fs::read_to_string(Path::new(ROOT).join(document)).unwrap();
-    text.split("```sh\n")
-        .skip(1)
-        .flat_map(|block| block.split("```").next().unwrap().lines())
-        .filter(|line| line.starts_with("ldp-pca "))
-        .map(|line| line.split(" # ").next().unwrap().trim().to_owned())
-        .collect()
+/// The `ldp-pca` commands of each shell block of a document, without their comments.
+fn commands(document: &str) -> Vec<Vec<String>> {
+    let text = std::fs::read_to_string(Path::new(ROOT).join(document)).unwrap().replace("\\\n", " ");
+    let blocks = text.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap().lines());
+    let stated = |line: &str| line.split(" # ").next().unwrap().trim().to_owned();
+    blocks.map(|lines| lines.filter(|line| line.starts_with("ldp-pca ")).map(stated).collect()).collect()
 }
 
 /// A folder with the survey where the documents have it.
@@ -31,38 +28,104 @@ fn survey_folder() -> Folder {
     folder
 }
 
-/// Runs a document's commands in `folder`, and gives back how many ran and what the last `recover` printed.
-fn run(document: &str, folder: &Folder) -> (usize, String) {
+/// Makes a file that a command reads where none before it has: the survey by another name, its schema, a task, or the
+/// sums of a collection.
+fn make(folder: &Folder, name: &str) {
+    if folder.path(name).exists() {
+        return;
+    }
+    match name.rsplit_once('.') {
+        Some(("public", "csv")) => {
+            let survey = folder.read_text("examples/survey.csv");
+            folder.write(name, survey.lines().take(301).collect::<Vec<_>>().join("\n"));
+        }
+        Some((_, "csv")) => folder.write(name, folder.read("examples/survey.csv")),
+        Some(("schema", "json")) => drop(folder.run("schema infer examples/survey.csv -o schema.json").ok()),
+        Some(("refined", "json")) => {
+            make(folder, "wave1.ldpa");
+            folder.run("task refine --aggregate wave1.ldpa --task task.json --rank 3 -o refined.json").ok();
+        }
+        Some((_, "json")) => {
+            make(folder, "schema.json");
+            folder.run(&format!("task new --schema schema.json --epsilon 2 -o {name}")).ok();
+        }
+        Some((stem, "ldpa")) => {
+            let task = match stem {
+                "low" | "high" => stem,
+                "wave" | "wave2" => "refined",
+                _ => "task",
+            };
+            make(folder, &format!("{task}.json"));
+            folder.collect("examples/survey.csv", task, stem);
+        }
+        _ => {}
+    }
+}
+
+/// Runs the commands of a block in `folder`, and gives back how many ran and what the last `recover` printed.
+fn run(commands: &[String], folder: &Folder) -> (usize, String) {
+    // What needs an aggregator or its folder, and what shells read: they have tests of their own. The last one takes a
+    // minute.
+    const ELSEWHERE: [&str; 9] = [
+        "serve",
+        "relay",
+        "submit",
+        "store",
+        "task put",
+        "task erase",
+        "completions",
+        "man",
+        "simulate --dimension 400 ",
+    ];
     let (mut ran, mut last) = (0, String::new());
-    // What needs an aggregator, and what shells read: they have tests of their own.
-    let elsewhere = |command: &&String| {
-        ["ldp-pca serve", "ldp-pca completions", "ldp-pca man"].iter().any(|start| command.starts_with(start))
-            || command.contains("$url")
-    };
-    for command in commands(document).iter().filter(|command| !elsewhere(command)) {
-        let printed = folder.text(command.strip_prefix("ldp-pca ").unwrap());
+    for command in commands.iter().map(|command| command.strip_prefix("ldp-pca ").unwrap()) {
+        if command.contains('$') || ELSEWHERE.iter().any(|start| command.starts_with(start)) {
+            continue;
+        }
+        let words: Vec<&str> = command.split_whitespace().collect();
+        let is_written = |at: usize| at > 0 && ["-o", "--output", "--plot"].contains(&words[at - 1]);
+        (0..words.len()).filter(|at| !is_written(*at)).for_each(|at| make(folder, words[at]));
+        let printed = folder.text(command);
         ran += 1;
-        if command.contains("recover") {
+        if command.starts_with("recover") {
             last = printed;
         }
     }
     (ran, last)
 }
 
+/// The documents for users, from the root.
+fn documents() -> Vec<String> {
+    let mut documents: Vec<String> = ["README.md", "crates/cli/README.md", "pkg/README.md"].map(str::to_owned).into();
+    for folder in ["docs", "docs/operate", "docs/privacy"] {
+        let names = std::fs::read_dir(Path::new(ROOT).join(folder)).unwrap();
+        let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        documents.extend(names.filter(|name| name.ends_with(".md")).map(|name| format!("{folder}/{name}")));
+    }
+    documents
+}
+
 #[test]
 fn every_command_of_the_documents_runs_as_printed() {
-    // A collection replaces none of another's files: each has a folder.
-    let folders = ["README.md", "docs/command-line.md"].map(|document| {
-        let folder = survey_folder();
-        let (ran, last) = run(document, &folder);
-        assert!(ran >= 5, "{document} has lost its commands: {ran} found");
-        // 5,000 reports at epsilon 2 find the sport, screen and home components.
-        assert!(last.contains("running") && last.contains("gaming") && last.contains("cooking"), "{last}");
-        folder
-    });
-    // It plans with the sums of the collection above.
-    let (ran, _) = run("docs/prediction.md", &folders[1]);
-    assert!(ran >= 6, "docs/prediction.md has lost its commands: {ran} found");
+    let (mut all, mut collections) = (0, 0);
+    for document in documents() {
+        // A collection replaces none of another's files: each block has a folder.
+        for block in commands(&document) {
+            let folder = survey_folder();
+            let (ran, last) = run(&block, &folder);
+            all += ran;
+            if block.iter().any(|command| command.contains("examples/survey.csv -o schema.json")) {
+                collections += 1;
+                // 5,000 reports at epsilon 2 find the sport, screen and home components.
+                let found = ["running", "gaming", "cooking"].iter().all(|name| last.contains(name));
+                assert!(ran >= 5 && found, "{document}: {last}");
+                let example = std::fs::read_to_string(Path::new(ROOT).join("examples/task.json")).unwrap();
+                assert_eq!(folder.read_text("task.json"), example, "the example is the task of the survey");
+            }
+        }
+    }
+    assert_eq!(collections, 2, "the README and docs/command-line.md collect the survey");
+    assert!(all >= 40, "the documents have lost their commands: {all} ran");
 }
 
 /// The shell blocks below a heading of a document.
