@@ -26,7 +26,7 @@ pub struct TaskSettings {
     /// The most reports that are accepted. Default: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_records: Option<u64>,
-    /// When the first report is accepted, in seconds since 1970; also read from a text such as `2026-12-31T23:59:59Z`.
+    /// When the first report is accepted, in seconds since 1970; also read from a text such as `2099-12-31T23:59:59Z`.
     /// Default: at once.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "time")]
     pub starts: Option<u64>,
@@ -111,7 +111,7 @@ impl TaskSettings {
 
 /// A time in seconds since 1970 or as a date (ISO 8601 in UTC).
 fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    let remedy = || D::Error::custom("a time is seconds since 1970, or a text such as \"2026-12-31T23:59:59Z\" in UTC");
+    let remedy = || D::Error::custom("a time is seconds since 1970, or a text such as \"2099-12-31T23:59:59Z\" in UTC");
     match Option::<Either<u64, String>>::deserialize(deserializer).map_err(|_| remedy())? {
         None => Ok(None),
         Some(Either::One(seconds)) => Ok(Some(seconds)),
@@ -149,19 +149,19 @@ mod tests {
     fn times_are_numbers_or_dates_and_kept_as_numbers() {
         let read = |text: &str| serde_json::from_str::<TaskSettings>(&format!("{{\"expires\": {text}}}"));
         for (text, expires) in
-            [("1798761599", Some(1_798_761_599)), ("\"2026-12-31T23:59:59Z\"", Some(1_798_761_599)), ("null", None)]
+            [("4102444799", Some(4_102_444_799)), ("\"2099-12-31T23:59:59Z\"", Some(4_102_444_799)), ("null", None)]
         {
             let settings = read(text).unwrap();
             assert_eq!(settings.expires, expires);
             let kept = serde_json::to_string(&settings).unwrap();
             assert_eq!(kept, expires.map_or("{}".to_owned(), |expires| format!("{{\"expires\":{expires}}}")));
         }
-        for bad in ["\"tomorrow\"", "-1", "1.5", "true", "\"2026-12-31\"", "\"1969-12-31T00:00:00Z\"", "[1]"] {
-            assert!(read(bad).unwrap_err().to_string().contains("2026-12-31T23:59:59Z"), "{bad}");
+        for bad in ["\"tomorrow\"", "-1", "1.5", "true", "\"2099-12-31\"", "\"1969-12-31T00:00:00Z\"", "[1]"] {
+            assert!(read(bad).unwrap_err().to_string().contains("2099-12-31T23:59:59Z"), "{bad}");
         }
         assert_eq!(
-            (date_of(1_798_761_599), date_of(u64::MAX)),
-            ("2026-12-31T23:59:59Z".into(), "9999-12-31T23:59:59Z".into())
+            (date_of(4_102_444_799), date_of(u64::MAX)),
+            ("2099-12-31T23:59:59Z".into(), "9999-12-31T23:59:59Z".into())
         );
     }
 }
