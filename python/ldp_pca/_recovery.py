@@ -510,7 +510,7 @@ def recover(
     baselines : bool
         Add the results of simpler methods on the same estimate. Takes full eigendecompositions.
     bootstrap : int, optional
-        Draw the known noise again so many times (200 or more) for intervals of the error.
+        Draw the known noise again so many times, at least 20 and better 200 or more, for intervals of the error.
     select : float, optional
         Name the features whose covariances with the others are not all zero, of bounded records about the mean, at
         this false-discovery rate (0.1 is usual). Only of a task that clips, with centring.

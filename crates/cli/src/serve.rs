@@ -41,7 +41,7 @@ pub(super) struct Settings {
     /// The folder that holds tasks and reports; created if missing
     #[arg(long, required_unless_present = "config")]
     data: Option<PathBuf>,
-    /// A file of settings in TOML (docs/http-api.md); options given here win
+    /// A file of settings in TOML (docs/settings.toml has all); options given here win
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Address and port; port 0 takes any free one [default: 127.0.0.1:8080]

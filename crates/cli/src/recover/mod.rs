@@ -66,7 +66,7 @@ pub(super) struct Recover {
     selection: SelectionArguments,
     /// Redraw the known noise, for an interval of the error
     ///
-    /// This many times (200 or more). It also gives the stability of the support
+    /// This many times: at least 20, better 200 or more. It also gives the stability of the support
     #[arg(long, value_name = "REPLICATES", num_args = 0..=1, default_missing_value = "200")]
     bootstrap: Option<usize>,
     #[command(flatten)]
