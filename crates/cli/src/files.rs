@@ -5,7 +5,6 @@ use std::fs::{File, TryLockError};
 use std::io::{BufReader, Cursor, ErrorKind, Read, StdinLock};
 use std::path::{Path, PathBuf};
 
-use flate2::read::MultiGzDecoder;
 use ldp_pca::aggregate::{Aggregate, AggregateError};
 use ldp_pca::internal::task::MAX_TASK_BYTES;
 use ldp_pca::linalg::{EigenError, SymmetricMatrix};
@@ -16,6 +15,7 @@ use nalgebra::DMatrix;
 use npyz::{DType, NpyFile, Order};
 
 use super::error::{CliError, InFile as _, Result};
+use super::gzip::Unpacked;
 use super::kind::{Kind, Needed};
 
 /// Whether a path is `-`: standard input, or standard output. A file of that name is `./-`.
@@ -166,7 +166,7 @@ pub fn unpacked<'a>(path: &Path, raw: impl Read + 'a) -> Result<Box<dyn std::io:
     let (start, raw) = start(raw, 2).in_file(path)?;
     let raw = BufReader::with_capacity(1 << 16, raw);
     if FileFormat::of(&start) == FileFormat::Gzip {
-        Ok(Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(raw))))
+        Ok(Box::new(BufReader::with_capacity(1 << 16, Unpacked::new(raw))))
     } else {
         Ok(Box::new(raw))
     }
@@ -174,11 +174,15 @@ pub fn unpacked<'a>(path: &Path, raw: impl Read + 'a) -> Result<Box<dyn std::io:
 
 /// A matrix of numbers, read row by row.
 pub struct NpyRows<'a> {
-    values: Box<dyn Iterator<Item = std::io::Result<f64>> + 'a>,
+    /// The elements, row by row, and what follows them.
+    content: Box<dyn Read + 'a>,
+    element: Element,
     path: PathBuf,
     rows: u64,
     columns: usize,
     read: u64,
+    /// The bytes of a row.
+    row: Vec<u8>,
     /// Whether the elements are of single precision.
     single: bool,
 }
@@ -197,26 +201,34 @@ impl<'a> NpyRows<'a> {
                 format!("the array has shape {shape:?}: give a matrix, one record per row"),
             ));
         };
-        if file.order() == Order::Fortran && rows > 1 && columns > 1 {
-            return Err(CliError::file(
-                path,
-                "the matrix is stored by columns: save it in C order (numpy.ascontiguousarray)",
-            ));
-        }
-        let single = matches!(file.dtype(), DType::Plain(dtype) if dtype.to_string().ends_with("f4"));
-        let values = numbers(file).map_err(|dtype| {
+        let dtype = match file.dtype() {
+            DType::Plain(dtype) => dtype.to_string(),
+            // Without the fields' names.
+            _ => "records of fields".to_owned(),
+        };
+        let element = Element::of(&dtype).ok_or_else(|| {
             let held = match dtype.trim_start_matches(['<', '>', '|', '=']).chars().next() {
                 Some('U' | 'S' | 'a') => format!("texts ({dtype})"),
                 Some('c') => format!("complex numbers ({dtype})"),
                 Some('M' | 'm') => format!("dates or times ({dtype})"),
-                _ => dtype,
+                Some('f') => format!("floats of more than 64 bits ({dtype})"),
+                _ => dtype.clone(),
             };
             CliError::file(path, format!("the array holds {held}: save it as numbers (float or integer)"))
         })?;
         if rows == 0 || columns == 0 {
             return Err(CliError::file(path, format!("the matrix is {rows} × {columns}: there is nothing in it")));
         }
-        Ok(Self { values, path: path.to_owned(), rows, columns: columns as usize, read: 0, single })
+        let columns = columns as usize;
+        let by_columns = file.order() == Order::Fortran && rows > 1 && columns > 1;
+        let content = file.into_inner();
+        let content: Box<dyn Read + 'a> = if by_columns {
+            Box::new(by_rows(path, content, rows, columns, element.bytes)?)
+        } else {
+            Box::new(content)
+        };
+        let single = dtype.ends_with("f4");
+        Ok(Self { content, element, path: path.to_owned(), rows, columns, read: 0, row: vec![], single })
     }
 
     /// The length of a row.
@@ -224,29 +236,57 @@ impl<'a> NpyRows<'a> {
         self.columns
     }
 
-    /// The next row and its number (from 1), or `None` after the last.
+    /// The next row and its number (from 1), or `None` after the last, which nothing may follow.
     pub fn next_row(&mut self, row: &mut Vec<f64>) -> Result<Option<u64>> {
         row.clear();
-        if self.read == self.rows {
-            return Ok(None);
-        }
-        for value in self.values.by_ref().take(self.columns) {
-            row.push(value.map_err(|error| match error.kind() {
-                ErrorKind::UnexpectedEof => CliError::file(
-                    &self.path,
-                    format!("the file ends in row {} of {}: it was cut", self.read + 1, self.rows),
-                ),
-                // Its own words quote the value.
-                ErrorKind::InvalidData | ErrorKind::InvalidInput => CliError::file(
-                    &self.path,
-                    format!("a value of row {} is none of the array's type: the file is damaged", self.read + 1),
-                ),
-                _ => CliError::file(&self.path, error),
-            })?);
+        self.row.clear();
+        let is_over = self.read == self.rows;
+        let bytes = if is_over { 1 } else { self.columns * self.element.bytes };
+        self.content.by_ref().take(bytes as u64).read_to_end(&mut self.row).in_file(&self.path)?;
+        if is_over {
+            let problem = "the file goes on after its array: give a file of one array";
+            return if self.row.is_empty() { Ok(None) } else { Err(CliError::file(&self.path, problem)) };
         }
         self.read += 1;
+        if self.row.len() < bytes {
+            let problem = format!("the file ends in row {} of {}: it was cut", self.read, self.rows);
+            return Err(CliError::file(&self.path, problem));
+        }
+        for element in self.row.chunks_exact(self.element.bytes) {
+            row.push((self.element.read)(element).ok_or_else(|| {
+                let problem = format!("a value of row {} is none of the array's type: the file is damaged", self.read);
+                CliError::file(&self.path, problem)
+            })?);
+        }
         Ok(Some(self.read))
     }
+}
+
+/// The most bytes of a matrix that is stored by columns: all of it is kept in memory.
+const MOST_BY_COLUMNS: u64 = 1 << 30;
+
+/// The elements of a matrix that is stored by columns, row by row, and what follows them.
+fn by_rows<R: Read>(
+    path: &Path,
+    mut content: R,
+    rows: u64,
+    columns: usize,
+    element: usize,
+) -> Result<impl Read + use<R>> {
+    let bytes = rows * (columns * element) as u64;
+    if bytes > MOST_BY_COLUMNS {
+        let problem = "a matrix of more than 1 GiB is stored by columns: save it by rows (numpy.ascontiguousarray)";
+        return Err(CliError::file(path, problem));
+    }
+    let mut stored = vec![];
+    content.by_ref().take(bytes).read_to_end(&mut stored).in_file(path)?;
+    if (stored.len() as u64) < bytes {
+        return Err(CliError::file(path, "the file ends within its array: it was cut"));
+    }
+    let rows = rows as usize;
+    let places = (0..rows).flat_map(|row| (0..columns).map(move |column| (column * rows + row) * element));
+    let ordered: Vec<u8> = places.flat_map(|place| &stored[place..place + element]).copied().collect();
+    Ok(Cursor::new(ordered).chain(content))
 }
 
 /// The longest header that NumPy itself reads.
@@ -286,9 +326,15 @@ fn checked<R: Read>(mut reader: R) -> std::io::Result<impl Read + use<R>> {
     if text.contains(&b'\\') {
         return refused("its header has a backslash, but that of a matrix of numbers has none".into());
     }
-    let shape = text.windows(5).position(|window| window == b"shape").map_or(&[][..], |place| &text[place..]);
-    if product(shape).is_none() {
+    let shape = text.windows(5).position(|window| window == b"shape").map_or(start.len(), |place| header + place);
+    if product(&start[shape..]).is_none() {
         return refused("its header claims more than a file can hold: the header is wrong".into());
+    }
+    // Python 2 writes 30 as 30L.
+    for place in shape + 1..start.len() {
+        if start[place] == b'L' && start[place - 1].is_ascii_digit() {
+            start[place] = b' ';
+        }
     }
     Ok(Cursor::new(start).chain(reader))
 }
@@ -314,34 +360,67 @@ fn product(text: &[u8]) -> Option<i64> {
     Some(product)
 }
 
-/// The elements as `f64` from any number type, or the name of a type that is not a number.
-fn numbers<'a, R: Read + 'a>(
-    file: NpyFile<R>,
-) -> core::result::Result<Box<dyn Iterator<Item = std::io::Result<f64>> + 'a>, String> {
-    let dtype = match file.dtype() {
-        DType::Plain(dtype) => dtype.to_string(),
-        // Without the fields' names.
-        _ => "records of fields".to_owned(),
-    };
-    macro_rules! elements {
-        ($($code:literal => $type:ty),* $(,)?) => {
-            match dtype.trim_start_matches(['<', '>', '|', '=']) {
-                $($code => match file.data::<$type>() {
-                    Ok(elements) => Ok(Box::new(elements.map(|element| element.map(|number| number as f64)))),
-                    Err(error) => Err(error.to_string()),
-                },)*
-                "b1" => match file.data::<bool>() {
-                    Ok(elements) => Ok(Box::new(elements.map(|element| element.map(|flag| f64::from(u8::from(flag)))))),
-                    Err(error) => Err(error.to_string()),
-                },
-                _ => Err(dtype),
-            }
-        };
+/// A type of elements that are numbers.
+#[derive(Clone, Copy)]
+struct Element {
+    /// The length of one.
+    bytes: usize,
+    /// The number in these bytes, if they are one.
+    read: fn(&[u8]) -> Option<f64>,
+}
+
+impl Element {
+    /// That of this name, if it is one of numbers.
+    fn of(dtype: &str) -> Option<Self> {
+        let is_big = dtype.starts_with('>');
+        macro_rules! elements {
+            ($($code:literal => $type:ty as $number:ident => $value:expr;)*) => {
+                match dtype.trim_start_matches(['<', '>', '|', '=']) {
+                    $($code => Some(Self {
+                        bytes: size_of::<$type>(),
+                        read: if is_big {
+                            |bytes: &[u8]| {
+                                let $number = <$type>::from_be_bytes(bytes.try_into().ok()?);
+                                $value
+                            }
+                        } else {
+                            |bytes: &[u8]| {
+                                let $number = <$type>::from_le_bytes(bytes.try_into().ok()?);
+                                $value
+                            }
+                        },
+                    }),)*
+                    _ => None,
+                }
+            };
+        }
+        elements!(
+            "f8" => f64 as number => Some(number);
+            "f4" => f32 as number => Some(f64::from(number));
+            "f2" => u16 as bits => Some(half(bits));
+            "i1" => i8 as number => Some(f64::from(number));
+            "i2" => i16 as number => Some(f64::from(number));
+            "i4" => i32 as number => Some(f64::from(number));
+            "i8" => i64 as number => Some(number as f64);
+            "u1" => u8 as number => Some(f64::from(number));
+            "u2" => u16 as number => Some(f64::from(number));
+            "u4" => u32 as number => Some(f64::from(number));
+            "u8" => u64 as number => Some(number as f64);
+            "b1" => u8 as flag => if flag < 2 { Some(f64::from(flag)) } else { None };
+        )
     }
-    elements!(
-        "f8" => f64, "f4" => f32, "i1" => i8, "i2" => i16, "i4" => i32, "i8" => i64, "u1" => u8, "u2" => u16,
-        "u4" => u32, "u8" => u64
-    )
+}
+
+/// The number of half precision with these bits.
+fn half(bits: u16) -> f64 {
+    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
+    let magnitude = match exponent {
+        0 => fraction * 2f64.powi(-24),
+        31 if fraction == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        _ => (1024.0 + fraction) * 2f64.powi(exponent - 25),
+    };
+    if bits >> 15 == 1 { -magnitude } else { magnitude }
 }
 
 /// Reads a symmetric matrix (gzip or not), in the precision that it is stored in.

@@ -45,6 +45,7 @@ impl Kind {
     /// That of this content, or of its start. A document is one only where all of it is given.
     pub(super) fn of(content: &[u8]) -> Self {
         let format = FileFormat::of(content);
+        let content = content.strip_prefix("\u{feff}".as_bytes()).unwrap_or(content);
         match content.trim_ascii_start() {
             _ if format != FileFormat::Text => Self::Format(format),
             _ if content.starts_with(b"LDPR") => Self::Reports,
@@ -131,7 +132,16 @@ impl Needed {
     /// say what is wrong with it.
     pub(super) fn problem(self, held: Kind) -> Option<String> {
         use Kind::{Aggregate, Binary, BrokenJson, Json, Reports, Schema, Task};
-        const ZIP: Kind = Kind::Format(FileFormat::Zip);
+        // Both kinds are unpacked once before they are looked at.
+        if held == Kind::Format(FileFormat::Gzip) && matches!(self, Self::Records(_) | Self::Matrix) {
+            return Some("it holds a gzip file within gzip: unpack it once, with gunzip".to_owned());
+        }
+        let other_format = match held {
+            Kind::Format(format @ FileFormat::Zip) => Some(format.remedy()),
+            Kind::Format(FileFormat::NumPyArchive) => Some("save one of its arrays with numpy.save"),
+            Kind::Format(FileFormat::Feather1) => Some("write it as version 2 (to_feather of pandas) or as CSV"),
+            _ => None,
+        };
         let reader_knows = match self {
             Self::Task => matches!(held, Task | BrokenJson),
             Self::Schema => matches!(held, Schema | BrokenJson),
@@ -139,7 +149,9 @@ impl Needed {
             // Damaged reports begin with anything.
             Self::Reports => matches!(held, Reports | Aggregate | Binary | Kind::TEXT),
             // Rows of text have lines, which a message names.
-            Self::Records(_) => !matches!(held, Task | Schema | Json | BrokenJson | Reports | Aggregate | ZIP),
+            Self::Records(_) => {
+                other_format.is_none() && !matches!(held, Task | Schema | Json | BrokenJson | Reports | Aggregate)
+            }
             Self::Matrix => held == Kind::MATRIX,
             Self::Ours => matches!(held, Task | Schema | Reports | Aggregate),
         };
@@ -149,8 +161,7 @@ impl Needed {
             Self::Aggregate if held == Reports => ("an aggregate", "sum them first with `ldp-pca aggregate`"),
             Self::Aggregate => ("an aggregate", "give the file that `ldp-pca aggregate` wrote"),
             Self::Reports => ("a report or an aggregate", "give what `ldp-pca randomize` or `aggregate` wrote"),
-            Self::Records(_) if held == ZIP => ("records", FileFormat::Zip.remedy()),
-            Self::Records(remedy) => ("records", remedy),
+            Self::Records(remedy) => ("records", other_format.unwrap_or(remedy)),
             Self::Matrix => ("a matrix in NPY", "save it with numpy.save"),
             Self::Ours => ("reports, an aggregate, a task or a schema", "nothing else is shown here"),
         };
@@ -168,17 +179,21 @@ mod tests {
 
     #[test]
     fn content_shows_what_it_is() {
-        let cases: [(&[u8], Kind); 16] = [
+        let cases: [(&[u8], Kind); 20] = [
             (b"LDPR\x03", Kind::Reports),
             (b"LDPA\x01", Kind::Aggregate),
             (b"\x93NUMPY\x01", Kind::MATRIX),
             (b"PAR1", Kind::Format(FileFormat::Parquet)),
             (b"ARROW1\0\0", Kind::Format(FileFormat::ArrowFile)),
             (b"PK\x03\x04", Kind::Format(FileFormat::Zip)),
+            (b"PK\x03\x04----------------------\x05\0\0\0a.npy", Kind::Format(FileFormat::NumPyArchive)),
+            (b"PK\x03\x04----------------------\x05\0\0\0a.xml", Kind::Format(FileFormat::Zip)),
+            (b"FEA1\0\0\0\0", Kind::Format(FileFormat::Feather1)),
             (b"\xff\xfea\0", Kind::Utf16),
             (b" {\"version\": 9, \"schema\": {}, \"mechanism\": {}}", Kind::Task),
             (b"{\"columns\": 1}", Kind::Schema),
             (b"{\"schema\": {}}", Kind::Task),
+            (b"\xef\xbb\xbf{\"columns\": 1}", Kind::Schema),
             (b"{\"columns\": ", Kind::BrokenJson),
             (b"[{\"a\": 1}, {\"a\": 2}]", Kind::Json),
             (b"a,b\n1,2\xc3", Kind::TEXT),
@@ -193,9 +208,10 @@ mod tests {
 
     #[test]
     fn what_is_needed_is_no_problem_and_anything_else_has_a_remedy() {
-        use FileFormat::{Gzip, NumPy, Parquet, Text, Zip};
+        use FileFormat::{Feather1, Gzip, NumPy, NumPyArchive, Parquet, Text, Zip};
         use Kind::{Aggregate, Binary, BrokenJson, Json, Reports, Schema, Task};
         let [gzip, matrix, parquet, text, zip] = [Gzip, NumPy, Parquet, Text, Zip].map(Kind::Format);
+        let [archive, feather] = [NumPyArchive, Feather1].map(Kind::Format);
         let cases = [
             (Needed::Task, vec![Task, BrokenJson], vec![Schema, Json, Reports, Aggregate, text, Kind::Empty]),
             (Needed::Schema, vec![Schema, BrokenJson], vec![Task, Json, Reports, Aggregate, text, Kind::Utf16]),
@@ -206,7 +222,8 @@ mod tests {
                 vec![text, matrix, Binary, parquet],
                 vec![Task, BrokenJson, Reports, Aggregate, zip],
             ),
-            (Needed::Matrix, vec![matrix], vec![Task, Aggregate, text, Kind::Empty]),
+            (Needed::Records("CSV"), vec![], vec![gzip, archive, feather]),
+            (Needed::Matrix, vec![matrix], vec![Task, Aggregate, text, Kind::Empty, gzip, archive]),
             (Needed::Ours, vec![Task, Schema, Reports, Aggregate], vec![matrix, text, Json]),
         ];
         for (needed, own, others) in cases {

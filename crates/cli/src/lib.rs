@@ -29,6 +29,7 @@ mod encode;
 pub mod error;
 pub mod files;
 pub mod fuzzing;
+mod gzip;
 mod help;
 mod hostile;
 mod inspect;

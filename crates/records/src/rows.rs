@@ -37,28 +37,36 @@ pub enum FileFormat {
     NumPy,
     /// A zip archive, such as a spreadsheet.
     Zip,
+    /// Several arrays in NPY, in a zip archive.
+    NumPyArchive,
     /// A Parquet file.
     Parquet,
     /// Arrow's file format, which is also Feather's second version.
     ArrowFile,
     /// A stream of Arrow's messages.
     ArrowStream,
+    /// Feather's first version, which is a format of its own.
+    Feather1,
 }
 
 impl FileFormat {
     /// The kind of a file that starts like this.
     #[must_use]
     pub fn of(start: &[u8]) -> Self {
-        const MAGIC: [(&[u8], FileFormat); 6] = [
+        const MAGIC: [(&[u8], FileFormat); 7] = [
             (b"\x1f\x8b", FileFormat::Gzip),
             (b"\x93NUMPY", FileFormat::NumPy),
             (b"PK\x03\x04", FileFormat::Zip),
             (b"PAR1", FileFormat::Parquet),
             (b"ARROW1", FileFormat::ArrowFile),
+            (b"FEA1\0\0\0\0", FileFormat::Feather1),
             // No text in UTF-8 has this byte.
             (b"\xff\xff\xff\xff", FileFormat::ArrowStream),
         ];
-        MAGIC.iter().find(|(magic, _)| start.starts_with(magic)).map_or(Self::Text, |(_, kind)| *kind)
+        match MAGIC.iter().find(|(magic, _)| start.starts_with(magic)) {
+            Some((_, Self::Zip)) if holds_array(start) => Self::NumPyArchive,
+            found => found.map_or(Self::Text, |(_, kind)| *kind),
+        }
     }
 
     /// What a message calls such a file, or its content.
@@ -69,8 +77,10 @@ impl FileFormat {
             Self::Gzip => "a gzip file",
             Self::NumPy => "a matrix in NPY",
             Self::Zip => "a zip or spreadsheet file",
+            Self::NumPyArchive => "an archive of arrays (NPZ)",
             Self::Parquet => "a Parquet file",
             Self::ArrowFile | Self::ArrowStream => "an Arrow file",
+            Self::Feather1 => "a Feather file of version 1",
         }
     }
 
@@ -89,6 +99,12 @@ impl FileFormat {
     pub fn is_kept(self) -> bool {
         self == Self::Parquet
     }
+}
+
+/// Whether the first file in a zip archive is named like an array in NPY.
+fn holds_array(start: &[u8]) -> bool {
+    let length = start.get(26..28).map_or(0, |bytes| usize::from(bytes[0]) | usize::from(bytes[1]) << 8);
+    start.get(30..30 + length).is_some_and(|name| name.ends_with(b".npy"))
 }
 
 /// Whether the first line of a text file names its columns.

@@ -32,12 +32,19 @@ fn the_same_records_in_any_format_give_the_same_reports() {
     let doubles: [&[f64]; 4] = [&[1.5, -2.0], &[0.25, 4.0], &[-3.0, 0.5], &[1.0, 1.0]];
     let singles: Vec<u8> = doubles.iter().flat_map(|row| row.iter().flat_map(|x| (*x as f32).to_le_bytes())).collect();
     let swapped: Vec<u8> = doubles.iter().flat_map(|row| row.iter().flat_map(|x| x.to_be_bytes())).collect();
-    let variants: [(&str, Vec<u8>); 23] = [
+    let column = |place: usize| doubles.iter().flat_map(move |row| row[place].to_le_bytes());
+    let by_columns: Vec<u8> = column(0).chain(column(1)).collect();
+    let halves: Vec<u8> = [0x3e00, 0xc000, 0x3400, 0x4400, 0xc200, 0x3800, 0x3c00, 0x3c00u16]
+        .iter()
+        .flat_map(|bits| bits.to_le_bytes())
+        .collect();
+    let variants: [(&str, Vec<u8>); 28] = [
         ("header.csv", header.clone().into()),
         ("reordered.csv", b"y,x\n-2,1.5\n4,0.25\n0.5,-3\n1,1\n".to_vec()),
         ("packed.csv.gz", gzip(RECORDS.as_bytes())),
         ("packed-without-saying-so.csv", gzip(header.as_bytes())),
         ("two-members.csv.gz", [gzip(&RECORDS.as_bytes()[..9]), gzip(&RECORDS.as_bytes()[9..])].concat()),
+        ("padded.csv.gz", [gzip(header.as_bytes()), vec![0; 512]].concat()),
         ("crlf.csv", header.replace('\n', "\r\n").into()),
         ("carriage-returns.csv", header.replace('\n', "\r").into()),
         ("mark.csv", format!("\u{feff}{header}").into()),
@@ -56,6 +63,13 @@ fn the_same_records_in_any_format_give_the_same_reports() {
         ("doubles.npy", npy_matrix(&doubles)),
         ("singles.npy.gz", gzip(&npy("<f4", false, "(4, 2)", &singles))),
         ("swapped.npy", npy(">f8", false, "(4, 2)", &swapped)),
+        ("columns.npy", npy("<f8", true, "(4, 2)", &by_columns)),
+        ("python-2.npy", npy(">f8", false, "(4L, 2L)", &swapped)),
+        ("halves.npy", npy("<f2", false, "(4, 2)", &halves)),
+        (
+            "big-halves.npy",
+            npy(">f2", false, "(4, 2)", &halves.chunks(2).flat_map(|two| [two[1], two[0]]).collect::<Vec<_>>()),
+        ),
     ];
     for (name, content) in variants {
         let options = match name {
@@ -81,6 +95,45 @@ fn integers_of_every_width_are_numbers() {
     ];
     for (dtype, data) in cases {
         assert_eq!(reports(&folder, "m.npy", "", npy(dtype, false, "(2, 2)", &data)), expected, "{dtype}");
+    }
+}
+
+/// All 65536 of them, against sums of powers of two; of them are 2048 NaN or infinite, which are missing.
+#[test]
+fn floats_of_half_precision_are_those_of_the_standard() {
+    let folder = Folder::new();
+    let bits: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_le_bytes).collect();
+    folder.write("all.npy", npy("<f2", false, "(65536, 1)", &bits));
+    let inferred = folder.json("schema infer all.npy --scaling max-abs");
+    assert_eq!((&inferred["missing"]["c1"], &inferred["columns"][0]["scale"]), (&json!(2048), &json!(65504.0)));
+    folder.write("least.npy", npy("<f2", false, "(2, 1)", &[1, 0, 0, 0x84]));
+    let inferred = folder.json("schema infer least.npy --scaling range");
+    // The least number above zero is 2^-24, and the least normal one 2^-14.
+    let found = (&inferred["columns"][0]["offset"], &inferred["columns"][0]["scale"]);
+    assert_eq!(found, (&json!(-(0.5f64.powi(14))), &json!(0.5f64.powi(14) + 0.5f64.powi(24))));
+}
+
+/// Whatever way a file ends in: its rows are all of its records, or the command fails.
+#[test]
+fn no_report_is_missing_where_a_file_goes_on() {
+    let folder = numeric_task();
+    let rows = npy_matrix(&[&[1.0, 2.0], &[3.0, 4.0]]);
+    let text = gzip(b"x,y\n1,2\n3,4\n");
+    for (name, content, words) in [
+        ("twice.npy", rows.repeat(2), "goes on after its array"),
+        ("newline.npy", [&rows[..], b"\n"].concat(), "goes on after its array"),
+        ("packed.npy.gz", gzip(&rows.repeat(2)), "goes on after its array"),
+        ("members.npy.gz", gzip(&rows).repeat(2), "goes on after its array"),
+        ("junk.csv.gz", [&text[..], b"junk"].concat(), "other bytes follow the end of the gzip data"),
+        ("line.csv.gz", [&text[..], b"5,6\n"].concat(), "other bytes follow the end of the gzip data"),
+        ("cut.csv.gz", text[..text.len() - 9].to_vec(), "it was cut; copy or download the file again"),
+        ("twice.csv.gz", gzip(&text), "gzip within gzip: unpack it once"),
+        ("old.feather", b"FEA1\0\0\0\0\0\0\0\0FEA1".to_vec(), "a Feather file of version 1, not records: write it"),
+    ] {
+        folder.write(name, content);
+        folder.refused(&format!("schema infer {name}"), 1, &[name, words]);
+        folder.randomize(name).refused(1, &[name, words]);
+        assert!(!folder.path("out.ldpr").exists(), "{name}");
     }
 }
 
