@@ -14,11 +14,13 @@ use arrow_ipc::{Block, MessageHeader, root_as_footer, root_as_message};
 use arrow_schema::{Schema, SchemaRef};
 use parquet::file::reader::{ChunkReader as _, Length as _};
 
-use super::decoders::{LARGEST, decoded};
+use super::decoders::{JOINED, LARGEST, decoded};
 use super::pages::Pages;
 
 const CUT: &str = "the file ends in the middle: it was cut";
 const DAMAGED: &str = "it is not a readable Arrow file: it is damaged";
+/// The most bytes between the last batch of a file and its footer: a mark of the end, and what aligns it.
+const MOST_BETWEEN: u64 = 64;
 const TOO_LARGE: &str = "a batch of more than 1 GiB: write batches of fewer rows (max_chunksize of pyarrow)";
 
 /// The messages after the schema.
@@ -59,6 +61,13 @@ impl Messages {
             Ok::<_, ()>((schema_of(footer.schema())?, blocks.copied().collect::<Vec<_>>()))
         })
         .ok_or(DAMAGED)?;
+        let end = |block: &Block| {
+            block.offset().saturating_add(block.metaDataLength().into()).saturating_add(block.bodyLength())
+        };
+        let end = blocks.iter().map(end).max().map_or(start, |end| u64::try_from(end).unwrap_or(0));
+        if end.saturating_add(MOST_BETWEEN) < start {
+            return Err(JOINED.to_owned());
+        }
         Ok(Self::new(Source::File(pages, blocks.into_iter()), schema))
     }
 

@@ -11,6 +11,9 @@ use crate::error::CliError;
 /// The most bytes that one page of Parquet, one batch of Arrow or one file from a pipe may have: 1 GiB.
 pub(super) const LARGEST: u64 = 1 << 30;
 
+/// The problem of a file that another one was appended to: the places in its end are those in its last part.
+pub(super) const JOINED: &str = "it is several files, one after the other: give each of them by itself";
+
 thread_local! {
     static DECODING: Cell<bool> = const { Cell::new(false) };
 }

@@ -5,11 +5,12 @@ use std::path::Path;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::basic::Compression;
-use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
+use parquet::file::reader::{ChunkReader as _, Length as _};
 
-use super::decoders::{damaged, decoded};
+use super::decoders::{JOINED, damaged, decoded};
 use super::pages::Pages;
 use crate::error::{InFile as _, Result};
 use crate::output::bar;
@@ -32,8 +33,11 @@ impl Parquet {
     }
 
     fn new(pages: Pages, options: ArrowReaderOptions, problem: &str) -> core::result::Result<Self, String> {
-        let builder =
-            decoded(|| ParquetRecordBatchReaderBuilder::try_new_with_options(pages, options)).ok_or(problem)?;
+        let metadata = decoded(|| ArrowReaderMetadata::load(&pages, options)).ok_or(problem)?;
+        if follows_another(&pages, metadata.metadata()) {
+            return Err(JOINED.to_owned());
+        }
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(pages, metadata);
         let chunks = builder.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns);
         let mut codecs = chunks.map(ColumnChunkMetaData::compression);
         if codecs.any(|codec| matches!(codec, Compression::BROTLI(_) | Compression::LZO)) {
@@ -76,4 +80,29 @@ impl Parquet {
         }
         Ok(())
     }
+}
+
+/// Whether the file with this metadata comes after another one. Its last column or index is then as many bytes before
+/// its metadata as the other one has.
+fn follows_another(pages: &Pages, metadata: &ParquetMetaData) -> bool {
+    let end = |column: &ColumnChunkMetaData| {
+        let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+        let part = |offset: Option<i64>, length: Option<i32>| Some((offset?, i64::from(length?)));
+        let indexes = [
+            part(column.column_index_offset(), column.column_index_length()),
+            part(column.offset_index_offset(), column.offset_index_length()),
+            part(column.bloom_filter_offset(), column.bloom_filter_length()),
+        ];
+        let parts = indexes.into_iter().flatten().chain([(start, column.compressed_size())]);
+        parts.map(|(start, length)| start.saturating_add(length)).max()
+    };
+    let end = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns).filter_map(end).max();
+    let before = || {
+        let last = pages.len().checked_sub(8)?;
+        let length = pages.get_bytes(last, 4).ok()?;
+        let length = u32::from_le_bytes(length[..].try_into().ok()?);
+        let other = last.checked_sub(length.into())?.checked_sub(u64::try_from(end?).ok()?)?;
+        pages.get_bytes(other.checked_sub(4)?, 8).ok()
+    };
+    before().is_some_and(|bytes| bytes[..] == *b"PAR1PAR1")
 }

@@ -153,6 +153,31 @@ fn the_same_records_give_the_same_schema_and_the_same_reports() {
     }
 }
 
+/// The end of a file says where its batches are: those of the first of two files would be read in place of the second's.
+#[test]
+fn files_that_were_joined_are_refused() {
+    let folder = with_task();
+    let records = records();
+    let last = records.slice(3, 2);
+    let files: [fn(&RecordBatch) -> Vec<u8>; 4] = [
+        |records| parquet(records, |properties| properties),
+        |records| parquet(records, |properties| properties.set_dictionary_enabled(false)),
+        |records| feather(records, None),
+        stream,
+    ];
+    for (place, file) in files.iter().enumerate() {
+        for (first, second) in [(&records, &records), (&records, &last), (&last, &records)] {
+            folder.write("joined", [file(first), file(second)].concat());
+            let words =
+                if place == 3 { "goes on after the end of its stream" } else { "several files, one after the other" };
+            folder.refused("schema infer joined --ignore nothing", 1, &["joined", words]);
+            folder.randomize("joined").refused(1, &["joined", words]);
+            folder.write("joined.gz", gzip(&folder.read("joined")));
+            folder.randomize("joined.gz").refused(1, &["joined.gz", words]);
+        }
+    }
+}
+
 #[test]
 fn every_command_that_reads_records_reads_them() {
     let folder = Folder::new();
