@@ -120,7 +120,7 @@ impl Task {
     /// Reads a task from its JSON.
     #[classmethod]
     fn from_json(_: &Bound<'_, PyType>, text: &str) -> PyResult<Self> {
-        Ok(Self(ldp_pca::task::Task::from_json(text).map_err(raised)?))
+        Ok(Self(ldp_pca::task::Task::from_json(unmarked(text)).map_err(raised)?))
     }
 
     /// Reads a task from a JSON file, as ``ldp-pca task new`` writes it.
@@ -364,6 +364,11 @@ pub(crate) fn open<'py>(path: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>
     path.py().import(intern!(path.py(), "pathlib"))?.call_method1(intern!(path.py(), "Path"), (path,))
 }
 
+/// A document without the byte order mark that some editors write before it.
+fn unmarked(document: &str) -> &str {
+    document.strip_prefix('\u{feff}').unwrap_or(document)
+}
+
 /// A schema from a number of features, from names, or from its JSON.
 fn schema(columns: &Bound<'_, PyAny>) -> PyResult<Schema> {
     let unusable =
@@ -376,10 +381,11 @@ fn schema(columns: &Bound<'_, PyAny>) -> PyResult<Schema> {
     }
     if let Ok(text) = columns.cast::<PyString>() {
         let text = text.to_cow()?;
+        let text = unmarked(&text);
         if !text.trim_start().starts_with('{') {
             return Err(SchemaError::new_err("columns is a text, but not the JSON of a schema: give names in a list"));
         }
-        return Schema::from_json(&text).map_err(raised);
+        return Schema::from_json(text).map_err(raised);
     }
     let py = columns.py();
     let whole = columns.hasattr(intern!(py, "keys"))?;

@@ -58,6 +58,8 @@ def test_a_task_survives_files_pickles_and_sets(tmp_path: Path) -> None:
     task.save(tmp_path / "task.json")
     assert (tmp_path / "task.json").read_text() == task.to_json() + "\n"
     copies = [Task.from_file(tmp_path / "task.json"), Task.from_json(task.to_json()), pickle.loads(pickle.dumps(task))]
+    (tmp_path / "marked.json").write_text(task.to_json(), encoding="utf-8-sig")
+    copies.append(Task.from_file(tmp_path / "marked.json"))
     assert {task, *copies} == {task}
     assert {copy.digest for copy in copies} == {task.digest}
     assert task != Task(SCHEMA, epsilon=1.0)

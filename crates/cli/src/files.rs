@@ -16,7 +16,7 @@ use npyz::{DType, NpyFile, Order};
 
 use super::error::{CliError, InFile as _, Result};
 use super::gzip::Unpacked;
-use super::kind::{Kind, Needed};
+use super::kind::{Kind, Needed, unmarked};
 
 /// Whether a path is `-`: standard input, or standard output. A file of that name is `./-`.
 pub(super) fn is_standard(path: &Path) -> bool {
@@ -73,7 +73,8 @@ pub(super) fn start<R: Read>(mut content: R, length: u64) -> std::io::Result<(Ve
 
 /// Reads a text document of bounded size.
 pub fn text(path: &Path) -> Result<String> {
-    String::from_utf8(document(path)?).map_err(|error| {
+    let text = String::from_utf8(unmarked(&document(path)?).to_vec());
+    text.map_err(|error| {
         let held = Kind::of(error.as_bytes()).name();
         CliError::file(path, format!("it holds {held}: give a text file in UTF-8"))
     })
@@ -103,7 +104,7 @@ pub(super) fn parsed<T, E: Display>(
     parse: impl FnOnce(&str) -> core::result::Result<T, E>,
 ) -> Result<T> {
     needed.check(path, content)?;
-    parse(str::from_utf8(content).in_file(path)?).map_err(|error| match Kind::of(content) {
+    parse(str::from_utf8(unmarked(content)).in_file(path)?).map_err(|error| match Kind::of(content) {
         Kind::BrokenJson => CliError::file(path, format!("{error}: copy the whole file again, or correct it there")),
         _ => CliError::file(path, error),
     })

@@ -45,7 +45,7 @@ impl Kind {
     /// That of this content, or of its start. A document is one only where all of it is given.
     pub(super) fn of(content: &[u8]) -> Self {
         let format = FileFormat::of(content);
-        let content = content.strip_prefix("\u{feff}".as_bytes()).unwrap_or(content);
+        let content = unmarked(content);
         match content.trim_ascii_start() {
             _ if format != FileFormat::Text => Self::Format(format),
             _ if content.starts_with(b"LDPR") => Self::Reports,
@@ -105,6 +105,11 @@ impl Kind {
             Self::Empty => "empty",
         }
     }
+}
+
+/// A document without the byte order mark that some editors write before it.
+pub(super) fn unmarked(document: &[u8]) -> &[u8] {
+    document.strip_prefix("\u{feff}".as_bytes()).unwrap_or(document)
 }
 
 /// What a command reads.

@@ -39,7 +39,8 @@ impl SecretFile {
     /// The content of a file in which every secret that a server made is whole.
     pub(super) fn read(self, path: &Path) -> Result<String, ServerError> {
         let bytes = fs::read(path).map_err(|source| ServerError::Secret { path: path.to_owned(), source })?;
-        let text = String::from_utf8_lossy(&bytes);
+        // As some editors write it.
+        let text = String::from_utf8_lossy(bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes));
         let is_foreign = |letter: char| letter.is_control() || letter == char::REPLACEMENT_CHARACTER;
         let is_damaged = |word: &str| word.contains(is_foreign) || secret_in(word).is_none();
         let damaged = text.lines().position(|line| line.split_whitespace().any(is_damaged));

@@ -174,6 +174,21 @@ fn line_numbers_are_those_of_an_editor() {
     }
 }
 
+#[test]
+fn documents_that_an_editor_marked_are_read_like_others() {
+    let folder = numeric_task();
+    let plain = reports(&folder, "plain.csv", NO_HEADER, RECORDS);
+    for name in ["schema.json", "task.json"] {
+        folder.write(name, format!("\u{feff}{}", folder.read_text(name)));
+        folder.run(&format!("inspect {name}")).ok();
+    }
+    assert!(reports(&folder, "plain.csv", NO_HEADER, RECORDS) == plain);
+    folder.run("task new --schema schema.json --epsilon 2 -o other.json").ok();
+    // It is no part of a document.
+    folder.write("twice.json", format!("\u{feff}{}", folder.read_text("task.json")));
+    folder.refused("inspect twice.json", 1, &["twice.json"]);
+}
+
 /// Data frames write their row numbers as a first column without name.
 #[test]
 fn a_first_column_without_name_is_called_by_its_position() {

@@ -45,6 +45,21 @@ fn a_file_of_named_tokens_serves_the_server_and_the_command_that_it_names() {
 }
 
 #[test]
+fn files_that_an_editor_marked_are_read_like_others() {
+    let folder = task_folder();
+    folder.write("admins", format!("alice {ADMIN}\n"));
+    folder.write("server.toml", "data = \"data\"\n[tokens]\nadmin_file = \"admins\"\n");
+    folder.write("settings.json", "{\"minimum_batch\": 7}");
+    for name in ["admins", "server.toml", "settings.json", "task.json"] {
+        folder.write(name, format!("\u{feff}{}", folder.read_text(name)));
+    }
+    let server = Serving::start(&folder, "--config server.toml");
+    let named = format!("--url {} --token-file admins", server.url(""));
+    folder.run(&format!("task put task.json --settings settings.json {named}")).ok();
+    assert_has(&server.status(&task()), json!({"minimum_batch": 7}), "the status");
+}
+
+#[test]
 fn the_command_line_wins_over_the_file() {
     let folder = task_folder();
     let settings = "data = \"data\"\nminimum_batch = 5\nlisten = \"127.0.0.1:1\"\n";
