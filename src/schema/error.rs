@@ -104,6 +104,8 @@ pub enum SchemaError {
     NothingLeft {
         /// The first column that is left out, from 1.
         column: usize,
+        /// A short name of the reason, for programs.
+        kind: &'static str,
         /// What it does.
         reason: String,
     },

@@ -416,7 +416,8 @@ impl Column {
             ColumnKind::Categorical { values, .. } if values.iter().any(|known| known == text) => Ok(Value::Text(text)),
             _ if stands_for_missing(text) => Ok(Value::Missing),
             ColumnKind::Numeric { .. } => {
-                text.parse().map(Value::Number).map_err(|_| SchemaError::NotANumber(self.name.clone()))
+                let number = infer::numbers::plain_number(text);
+                number.map(Value::Number).ok_or_else(|| SchemaError::NotANumber(self.name.clone()))
             }
             _ => Ok(Value::Text(text)),
         }

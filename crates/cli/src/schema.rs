@@ -28,7 +28,8 @@ pub(super) enum SchemaCommand {
     ///
     /// It prints a line for each column, and a warning for each that looks odd. A column is left out if it has more
     /// than 32 different texts, if its texts hardly repeat, or if it holds e-mail addresses, dates or numbers in
-    /// another format: --categorical or --categories puts its values into the schema.
+    /// another format: --categorical or --categories puts its values into the schema. Numbers that begin with 0, such as
+    /// postal codes, are texts unless --numeric names their column.
     Infer(Infer),
 }
 
@@ -51,6 +52,11 @@ pub(super) struct Infer {
     /// They become public: numbers, many different texts, names
     #[arg(long, value_name = "COLUMN")]
     categorical: Vec<String>,
+    /// A column of numbers that may begin with 0; may be repeated
+    ///
+    /// Other columns of such numbers hold codes, as postal codes. What is no number is missing
+    #[arg(long, value_name = "COLUMN")]
+    numeric: Vec<String>,
     /// A column and its public categories; may be repeated
     ///
     /// They come from public knowledge
@@ -146,6 +152,7 @@ impl Infer {
             unseen: self.unseen,
             ignore: self.ignore,
             categorical: self.categorical,
+            numeric: self.numeric,
             categories: self.categories,
             ..InferenceOptions::default()
         };
@@ -226,7 +233,7 @@ impl ColumnResult {
                 let mut warnings = inferred.warnings.iter().filter(|warning| warning.left_out);
                 let reason = match warnings.find(|warning| warning.column.as_ref() == Some(name)) {
                     Some(warning) => warning.oddity.to_string(),
-                    None if inferred.always_zero.contains(name) => "is zero or missing in every row".into(),
+                    None if inferred.always_zero.contains(name) => Oddity::AlwaysZero.to_string(),
                     None => "is ignored as asked".into(),
                 };
                 (0, Found::Ignored { reason })
@@ -263,6 +270,8 @@ impl WarningResult {
             | Oddity::NearlyUnique { .. }
             | Oddity::Identifiers
             | Oddity::NamedLikeIdentifier => Some(format!("--categorical {column}")),
+            Oddity::PaddedNumbers if warning.left_out => Some(format!("--categorical {column} or --numeric {column}")),
+            Oddity::PaddedNumbers => Some(format!("--numeric {column}")),
             _ => None,
         };
         let option = option.map_or(String::new(), |option| format!(" ({option})"));
@@ -333,9 +342,13 @@ pub(super) fn infer(path: &Path, opening: &Opening, options: &InferenceOptions) 
         sample.observe(&fields).map_err(|problem| CliError::at(path, part, line, problem))
     })?;
     sample.finish().map_err(|error| match error {
-        SchemaError::NothingLeft { .. } => {
-            let remedy =
-                "keep columns with --categorical or --categories, or say with --number-format how numbers look";
+        SchemaError::NothingLeft { kind, .. } => {
+            let remedy = match kind {
+                "always-zero" | "always-missing" => "give a sample that has values",
+                "unread-numbers" => "write them with digits, a sign and a decimal point alone",
+                "formatted-numbers" => "say how they look with --number-format or --decimal-comma",
+                _ => "keep columns with --categorical, --categories or --numeric",
+            };
             CliError::file(path, format!("{error}; {remedy}"))
         }
         error => CliError::file(path, error),

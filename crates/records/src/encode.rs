@@ -1,6 +1,6 @@
 //! Rows of text under a schema, and a schema from rows of text.
 
-use ldp_pca::internal::schema::{Fit, read_fields};
+use ldp_pca::internal::schema::{Fit, plain_number, read_fields};
 use ldp_pca::schema::infer::{Inference, InferenceOptions, Inferred};
 use ldp_pca::schema::{Column, ColumnKind, Schema, SchemaError, Value};
 
@@ -10,7 +10,7 @@ use crate::separator::Notation;
 /// Whether a first line names columns, when nothing is known about the file: no field is a number.
 #[must_use]
 pub fn looks_like_names(fields: &[&str]) -> bool {
-    fields.iter().all(|field| field.parse::<f64>().is_err() && !field.is_empty())
+    fields.iter().all(|field| plain_number(field).is_none() && !field.is_empty())
 }
 
 /// A first line is the schema's header when it has the schema's names, or when it names columns and could not be a

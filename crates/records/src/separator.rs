@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use csv::{ByteRecord, StringRecord};
-use ldp_pca::internal::schema::{NumberForms, read_number};
+use ldp_pca::internal::schema::{NumberForms, in_ascii, is_unread_number, plain_number, read_number};
 
 /// The separators that are recognised.
 const KNOWN: [u8; 3] = [b',', b';', b'\t'];
@@ -194,7 +194,11 @@ impl Notation {
 
     /// The problem of the number in this cell, where it has a form that is not to be read.
     pub(crate) fn unread(self, cell: &str) -> Option<String> {
-        let forms = read_number(cell, self.decimal_comma)?.1.without(NumberForms::DECIMAL_COMMA);
+        let Some((_, forms)) = read_number(cell, self.decimal_comma) else {
+            let problem = "a number in a form that is not read: write it with digits, a sign and a decimal point alone";
+            return is_unread_number(cell).then(|| problem.to_owned());
+        };
+        let forms = forms.without(NumberForms::DECIMAL_COMMA);
         let option = self.names.number_format;
         (!self.forms.has(forms)).then(|| format!("a number with {forms} ({option} {} reads it)", forms.names()))
     }
@@ -203,7 +207,7 @@ impl Notation {
     /// Where commas separate, the comma in a quoted cell may as well group digits, and the cell is a text.
     #[must_use]
     pub fn problem(self, cell: &str) -> Option<String> {
-        let number = |text: &str| text.trim().parse::<f64>().is_ok();
+        let number = |text: &str| plain_number(text).is_some();
         let option = self.names.decimal_comma;
         if self.formatted(cell).is_some() {
             None
@@ -219,8 +223,9 @@ impl Notation {
 
 /// The number of this text with a point in place of its one comma, if it is a number then.
 fn with_point(text: &str) -> Option<String> {
+    let text = in_ascii(text);
     let pointed = text.contains(',').then(|| text.replacen(',', ".", 1))?;
-    pointed.trim().parse::<f64>().is_ok().then_some(pointed)
+    plain_number(&pointed).is_some().then_some(pointed)
 }
 
 #[cfg(test)]
@@ -327,6 +332,10 @@ mod tests {
         for cell in ["1.234,5", "1.5", " 1.234.567 "] {
             assert!(comma.problem(cell).is_some(), "{cell}");
         }
+        for (cell, pointed) in [("\u{2212}0,5", "-0.5"), ("１，５", "1.5")] {
+            assert_eq!((comma.pointed(cell).as_ref(), comma.problem(cell)), (pointed, None));
+            assert!(points.problem(cell).is_some(), "{cell}");
+        }
         for cell in ["1,5", "-1.234,5", ",5", " 3,0 "] {
             assert!(points.problem(cell).is_some(), "{cell}");
             assert_eq!(Notation::PLAIN.problem(cell), None, "{cell}");
@@ -352,6 +361,8 @@ mod tests {
         let problem =
             "a number with thousands separators and currency signs (number_format thousands,currency reads it)";
         assert_eq!(thousands.unread("$1,234").unwrap(), problem);
+        assert!(thousands.unread("'5").unwrap().contains("a form that is not read: write it"));
+        assert_eq!(thousands.unread("five"), None);
         assert!(thousands.problem("1,5").is_some());
         let both = notation(true, "thousands,percent");
         for (cell, read) in [("1.234,5", "1234.5"), ("12,5 %", "0.125"), ("1,5", "1.5"), ("1.234.567", "1234567")] {

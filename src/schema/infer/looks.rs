@@ -1,12 +1,14 @@
 //! What the text of a cell, the name of a column and a first row look like.
 
-use super::numbers::{NumberForms, read_number};
+use super::numbers::{NumberForms, is_unread_number, read_number};
 
 /// What a text is that is no plain number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Looks {
     /// A number in these forms.
     Number(NumberForms),
+    /// A number in a form that is not read.
+    UnreadNumber,
     Date,
     /// An e-mail address or a UUID: it identifies somebody.
     Identifier,
@@ -24,8 +26,16 @@ impl Looks {
         if is_date(text) {
             return Self::Date;
         }
-        let number = read_number(text, false).or_else(|| read_number(text, true));
-        number.filter(|(_, forms)| !forms.is_empty()).map_or(Self::Text, |(_, forms)| Self::Number(forms))
+        let with_comma = || {
+            let (number, forms) = read_number(text, true)?;
+            // A point that separates thousands needs it, too.
+            Some((number, forms.with(NumberForms::DECIMAL_COMMA)))
+        };
+        match read_number(text, false).or_else(with_comma) {
+            Some((_, forms)) if !forms.is_empty() => Self::Number(forms),
+            _ if is_unread_number(text) => Self::UnreadNumber,
+            _ => Self::Text,
+        }
     }
 }
 

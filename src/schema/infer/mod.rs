@@ -47,6 +47,9 @@ pub struct InferenceOptions {
     pub ignore: Vec<String>,
     /// Columns (by name) whose values are categories, and become public: numbers, many different texts, names.
     pub categorical: Vec<String>,
+    /// Columns (by name) whose values are numbers, although they have zeros before them as codes do. What is no number
+    /// is missing.
+    pub numeric: Vec<String>,
     /// Columns (by name) with the categories that they have, from public knowledge.
     pub categories: Vec<(String, Vec<String>)>,
     /// The largest number of categories of a column that `categorical` and `categories` do not name. A column with more
@@ -61,6 +64,7 @@ impl Default for InferenceOptions {
             unseen: Unseen::Zero,
             ignore: vec![],
             categorical: vec![],
+            numeric: vec![],
             categories: vec![],
             max_values: 32,
         }
@@ -102,7 +106,7 @@ impl Inference {
     /// [`SchemaError::RepeatedInSample`] for a name that occurs twice.
     pub fn new(names: &[String], options: InferenceOptions) -> Result<Self, SchemaError> {
         let listed = options.categories.iter().map(|(name, _)| name);
-        for name in options.ignore.iter().chain(&options.categorical).chain(listed) {
+        for name in options.ignore.iter().chain(&options.categorical).chain(&options.numeric).chain(listed) {
             if !names.contains(name) {
                 return Err(SchemaError::NotInSample { name: name.clone(), columns: names.len() });
             }
@@ -160,13 +164,19 @@ impl Inference {
             }
             columns.push(column.conclude(&self.options, &mut warnings));
         }
-        if let (Some(first), true) = (
-            warnings.iter().find(|warning| warning.left_out),
-            columns.iter().all(|column| column.kind == ColumnKind::Ignored),
-        ) {
-            let place = columns.iter().position(|column| Some(&column.name) == first.column.as_ref());
-            let column = place.map_or(1, |place| place + 1);
-            return Err(SchemaError::NothingLeft { column, reason: first.oddity.to_string() });
+        let left_out = warnings.iter().find(|warning| warning.left_out);
+        let left_out = left_out.map(|warning| (warning.column.as_ref(), warning.oddity.clone()));
+        let empty = || {
+            let name = always_zero.first()?;
+            let is_missing = missing.iter().any(|(column, count)| column == name && *count == self.rows);
+            Some((Some(name), if is_missing { Oddity::AlwaysMissing } else { Oddity::AlwaysZero }))
+        };
+        if columns.iter().all(|column| column.kind == ColumnKind::Ignored)
+            && let Some((name, oddity)) = left_out.or_else(empty)
+        {
+            let place = columns.iter().position(|column| Some(&column.name) == name);
+            let (column, kind) = (place.map_or(1, |place| place + 1), oddity.name());
+            return Err(SchemaError::NothingLeft { column, kind, reason: oddity.to_string() });
         }
         let unscalable = |column: &Column| matches!(column.check(), Err(SchemaError::Scaling { .. }));
         if let Some(place) = columns.iter().position(unscalable) {

@@ -1,6 +1,7 @@
 //! Numbers in text files, in the forms that people write.
 
 use core::fmt;
+use std::borrow::Cow;
 
 /// A set of ways to write numbers that need more than digits, a sign and a decimal point. As text it is what they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -9,7 +10,7 @@ pub struct NumberForms(u8);
 impl NumberForms {
     /// No form.
     pub const NONE: Self = Self(0);
-    /// `1,234`, `1 234` or `1'234`: groups of three digits.
+    /// `1,234`, `1 234`, `1'234` or `1_234`: groups of three digits, or of two before the last, as in `12,34,567`.
     const THOUSANDS: Self = Self(1);
     /// `12.5%` is 0.125.
     const PERCENT: Self = Self(1 << 1);
@@ -82,10 +83,86 @@ impl fmt::Display for NumberForms {
     }
 }
 
+/// The digits, signs and marks of other scripts as those of ASCII, where a text has any: they have one meaning. Marks of
+/// direction are left out.
+#[must_use]
+pub fn in_ascii(text: &str) -> Cow<'_, str> {
+    /// The zeros of scripts whose digits follow each other.
+    const ZEROS: &str = "\u{660}\u{6f0}\u{7c0}\u{966}\u{9e6}\u{a66}\u{ae6}\u{b66}\u{be6}\
+                         \u{c66}\u{ce6}\u{d66}\u{e50}\u{ed0}\u{f20}\u{1040}\u{17e0}\u{1810}";
+    if text.is_ascii() {
+        return text.into();
+    }
+    let ascii = |letter: char| match letter {
+        // Full width.
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(letter) - 0xfee0),
+        '\u{2010}'..='\u{2013}' | '\u{2212}' | '\u{fe63}' => Some('-'),
+        '\u{66a}' => Some('%'),
+        '\u{66b}' => Some('.'),
+        '\u{66c}' => Some(','),
+        '\u{61c}'
+        | '\u{200b}'
+        | '\u{200e}'
+        | '\u{200f}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'
+        | '\u{2066}'..='\u{2069}'
+        | '\u{feff}' => None,
+        _ => {
+            let digit = |zero: char| u32::from(letter).checked_sub(zero.into()).filter(|digit| *digit < 10);
+            ZEROS.chars().find_map(digit).map_or(Some(letter), |digit| char::from_digit(digit, 10))
+        }
+    };
+    text.chars().filter_map(ascii).collect()
+}
+
+/// Reads a number that has digits, maybe a sign, a decimal point and an exponent, in any script.
+#[must_use]
+pub fn plain_number(text: &str) -> Option<f64> {
+    let read = |text: &str| text.trim().parse().ok();
+    read(text).or_else(|| if text.is_ascii() { None } else { read(&in_ascii(text)) })
+}
+
+/// Whether a number begins with zeros that it does not need, as codes do.
+pub(super) fn is_padded(number: &str) -> bool {
+    matches!(in_ascii(number).trim().as_bytes(), [b'0', b'0'..=b'9', ..])
+}
+
+/// Whether a text is likely to be a number in a form that is none of [`NumberForms`]: with quotes as spreadsheets write
+/// them, a power of ten, another base, a sign at its end or spaces anywhere.
+#[must_use]
+pub fn is_unread_number(text: &str) -> bool {
+    let is_number = |text: &str| {
+        let plain = plain_number(text).is_some_and(f64::is_finite);
+        plain || [false, true].into_iter().any(|decimal_comma| read_number(text, decimal_comma).is_some())
+    };
+    let bare: String = in_ascii(text).chars().filter(|letter| !letter.is_whitespace()).collect();
+    let bare = bare.trim_matches(|letter: char| "='\"`´‘’“”".contains(letter));
+    let small = bare.to_ascii_lowercase();
+    let unsigned = small.trim_start_matches(['-', '+']);
+    let has_base = |(mark, base): (&str, u32)| {
+        let digits = unsigned.strip_prefix(mark).unwrap_or_default();
+        !digits.is_empty() && digits.chars().all(|digit| digit.is_digit(base))
+    };
+    let has_power = |times: &str| {
+        let power = small.split_once(times).filter(|(number, _)| is_number(number));
+        power.is_some_and(|(_, power)| power.starts_with(['^', '⁻', '⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹']))
+    };
+    // Without a point or a sign it may be the number of a seat, and with a sign at its end one digit a grade.
+    let fortran = small.contains(['.', '-', '+']) && is_number(&small.replacen(['d', 'q'], "e", 1));
+    let after = bare.strip_suffix('-').is_some_and(|number| number.len() > 1 && is_number(number));
+    is_number(bare)
+        || [("0x", 16), ("0o", 8), ("0b", 2)].into_iter().any(has_base)
+        || ["×10", "x10", "*10", "·10"].into_iter().any(has_power)
+        || fortran
+        || after
+}
+
 /// Reads a number in any of the forms, with the decimal comma in place of the point or not. The forms that it has come
 /// with it; a plain number has none. Signs of several forms may be together: `-$1,234.50`, `(12 %)`.
 #[must_use]
 pub fn read_number(text: &str, decimal_comma: bool) -> Option<(f64, NumberForms)> {
+    let text = in_ascii(text);
     let mut forms = NumberForms::default();
     if decimal_comma && text.contains(',') {
         forms = forms.with(NumberForms::DECIMAL_COMMA);
@@ -120,12 +197,15 @@ pub fn read_number(text: &str, decimal_comma: bool) -> Option<(f64, NumberForms)
         Some(separator) => {
             forms = forms.with(NumberForms::THOUSANDS);
             let other = if decimal_comma { '.' } else { ',' };
-            let separates =
-                separator == other || [' ', '\u{a0}', '\u{202f}', '\u{2009}', '\'', '’'].contains(&separator);
-            let groups = || whole.split(separator).skip(1);
-            let first = whole.split(separator).next().unwrap_or_default().len();
+            let spaces = [' ', '\u{a0}', '\u{2007}', '\u{2009}', '\u{202f}'];
+            let separates = separator == other || ['\'', '’', '_'].contains(&separator) || spaces.contains(&separator);
+            let lengths: Vec<usize> = whole.split(separator).map(str::len).collect();
             let numeric = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-            let grouped = (1..=3).contains(&first) && groups().all(|group| group.len() == 3);
+            let grouped = match lengths[..] {
+                [1..=2, ref middle @ .., 3] if middle.iter().all(|length| *length == 2) => true,
+                [1..=3, ref others @ ..] => others.iter().all(|length| *length == 3),
+                _ => false,
+            };
             let numbers = whole.split(separator).all(numeric) && numeric(fraction);
             if !(separates && grouped && numbers) {
                 return None;
@@ -154,12 +234,13 @@ fn enclosed(text: &str) -> Option<&str> {
 
 /// The text without the currency before it or after it.
 fn without_currency(text: &str) -> Option<&str> {
-    const CURRENCIES: [&str; 33] = [
-        "$", "€", "£", "¥", "₹", "₩", "₺", "₽", "₪", "₫", "₴", "₱", "฿", "USD", "EUR", "GBP", "JPY", "CHF", "CNY",
-        "INR", "AUD", "CAD", "NZD", "SEK", "NOK", "DKK", "PLN", "CZK", "BRL", "MXN", "KRW", "ZAR", "SGD",
-    ];
-    let without = |sign: &&str| text.strip_prefix(*sign).or_else(|| text.strip_suffix(*sign));
-    CURRENCIES.iter().find_map(without).map(str::trim)
+    const CURRENCIES: &str = "USD EUR GBP JPY CHF CNY INR AUD CAD NZD SEK NOK DKK PLN CZK BRL MXN KRW ZAR SGD HKD TWD \
+                              THB IDR MYR PHP TRY RUB UAH ILS AED SAR EGP NGN KES PKR BDT VND HUF RON ARS CLP COP PEN \
+                              US$ AU$ CA$ A$ C$ NZ$ HK$ R$ $ £ ¤ ¥ ￡ ￥ ฿ Rs. Rs kr. kr zł Kč";
+    let without = |sign: &str| text.strip_prefix(sign).or_else(|| text.strip_suffix(sign));
+    let is_sign = |letter: char| ('\u{20a0}'..='\u{20cf}').contains(&letter);
+    let amount = CURRENCIES.split(' ').find_map(without);
+    amount.or_else(|| text.strip_prefix(is_sign)).or_else(|| text.strip_suffix(is_sign)).map(str::trim)
 }
 
 #[cfg(test)]
@@ -190,6 +271,15 @@ mod tests {
             ("EUR 7", 7.0, "currency"),
             ("(5)", -5.0, "parentheses"),
             ("( $1,234.50 )", -1234.5, "thousands,currency,parentheses"),
+            ("1_000", 1000.0, "thousands"),
+            ("1,00,000", 100_000.0, "thousands"),
+            ("-12,34,567.5", -1_234_567.5, "thousands"),
+            ("\u{2212}1\u{2007}234", -1234.0, "thousands"),
+            ("１２％", 0.12, "percent"),
+            ("٣٫٥٪", 0.035, "percent"),
+            ("US$5", 5.0, "currency"),
+            ("5 kr", 5.0, "currency"),
+            ("₡7", 7.0, "currency"),
             ("$(1)", -1.0, "currency,parentheses"),
             ("(12 %)", -0.12, "percent,parentheses"),
         ] {
@@ -204,6 +294,9 @@ mod tests {
             "$",
             "1,5",
             "12,34",
+            "1,00,00",
+            "100,00,000",
+            "1_0",
             "1,2345",
             "1234,567",
             ",123",
@@ -233,6 +326,68 @@ mod tests {
         assert_eq!(comma("1.234,5"), Some((1234.5, "thousands,decimal-comma".to_owned())));
         assert_eq!(comma("12,5 %"), Some((0.125, "percent,decimal-comma".to_owned())));
         assert_eq!(comma("1.5"), None);
+    }
+
+    #[test]
+    fn digits_and_signs_of_any_script_are_those_of_a_plain_number() {
+        for (text, value) in [
+            ("-5", -5.0),
+            ("\u{2212}0.5", -0.5),
+            ("\u{2013}7", -7.0),
+            ("－１２．５ｅ２", -1250.0),
+            ("٠١٢٣٤٥٦٧٨٩", 123_456_789.0),
+            ("۴۲", 42.0),
+            ("९९", 99.0),
+            ("\u{200e}-3\u{feff}", -3.0),
+            (" 1e3 ", 1000.0),
+        ] {
+            assert_eq!(plain_number(text), Some(value), "{text}");
+        }
+        for text in ["", "\u{2212}", "5–7", "²", "½", "Ⅳ", "五", "1 000", "5%", "'5", "0x10"] {
+            assert_eq!(plain_number(text), None, "{text}");
+        }
+        for (text, is_code) in [
+            ("007", true),
+            ("00", true),
+            ("01.5", true),
+            ("０２１３４", true),
+            ("0", false),
+            ("0.5", false),
+            ("-07", false),
+        ] {
+            assert_eq!(is_padded(text), is_code, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_in_other_forms_are_told_from_texts() {
+        for text in [
+            "'1",
+            "=\"1\"",
+            "\"-2.5\"",
+            "“3”",
+            "'$5",
+            "0x1F",
+            "-0Xff",
+            "0b101",
+            "1.5D+01",
+            "1D-3",
+            "1.5×10^3",
+            "2x10⁻³",
+            "12-",
+            "1.234,50-",
+            "- 5",
+            "1 2 3",
+            "1 E 5",
+        ] {
+            assert!(is_unread_number(text), "{text}");
+        }
+        for text in [
+            "", "-", "'", "a", "'a'", "0x", "0xyz", "12D3", "2-", "5+", "18-24", "1/2", "5 apples", "3x10", "12:30",
+            "A-1", "1.2.3", "2.0.1-rc", "5'11\"",
+        ] {
+            assert!(!is_unread_number(text), "{text}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::super::{Column, ColumnKind, MAX_DIMENSION, OTHER, SchemaError, Unseen, stands_for_missing};
 use super::looks::{self, Looks};
-use super::numbers::NumberForms;
+use super::numbers::{NumberForms, in_ascii, is_padded, plain_number};
 use super::{InferenceOptions, Oddity, Scaling, Warning};
 
 /// The facts about one column so far.
@@ -18,8 +18,12 @@ pub(super) struct Observed {
     pub(super) missing: u64,
     /// The values that are present, by what they are.
     numbers: u64,
+    /// Numbers with zeros before them, in a column that nobody named.
+    padded: u64,
     compact_dates: u64,
+    /// Numbers in other forms, those that are not read among them.
     formatted: u64,
+    unread_numbers: u64,
     dates: u64,
     identifiers: u64,
     texts: u64,
@@ -41,6 +45,7 @@ enum Asked {
     Nothing,
     Ignore,
     Categorical,
+    Numeric,
     Listed(Vec<String>),
 }
 
@@ -58,12 +63,14 @@ impl Observed {
             Asked::Listed(values.clone())
         } else if named(&options.categorical) {
             Asked::Categorical
+        } else if named(&options.numeric) {
+            Asked::Numeric
         } else {
             Asked::Nothing
         };
         Self {
             name: name.to_owned(),
-            numeric: asked == Asked::Nothing,
+            numeric: matches!(asked, Asked::Nothing | Asked::Numeric),
             most: if asked == Asked::Nothing { options.max_values } else { MAX_DIMENSION },
             asked,
             minimum: f64::INFINITY,
@@ -89,25 +96,34 @@ impl Observed {
             Asked::Listed(values) => values.iter().any(|value| value == field),
             _ => false,
         };
-        let number = field.parse::<f64>();
-        let infinite = number.as_ref().is_ok_and(|number| !number.is_finite());
-        if !listed && (stands_for_missing(field) || infinite) {
+        let number = plain_number(field);
+        let infinite = number.is_some_and(|number| !number.is_finite());
+        let no_number = number.is_none() && self.asked == Asked::Numeric;
+        if !listed && (stands_for_missing(field) || infinite || no_number) {
             self.missing += 1;
             return Ok(());
         }
-        if let Ok(value) = number {
+        if let Some(value) = number {
             self.numbers += 1;
+            if self.asked == Asked::Nothing && is_padded(field) {
+                self.padded += 1;
+                self.numeric = false;
+            }
             if self.numeric {
                 self.measure(value);
             }
         } else if self.asked != Asked::Nothing {
             self.texts += 1;
         } else {
-            let looks = Looks::of(field);
+            let looks = Looks::of(&in_ascii(field));
             match looks {
                 Looks::Number(forms) => {
                     self.formatted += 1;
                     self.forms = self.forms.with(forms);
+                }
+                Looks::UnreadNumber => {
+                    self.formatted += 1;
+                    self.unread_numbers += 1;
                 }
                 Looks::Date => self.dates += 1,
                 Looks::Identifier => self.identifiers += 1,
@@ -121,7 +137,7 @@ impl Observed {
             self.numeric = false;
         }
         // Values are also kept while a column may still turn out to be text.
-        let categories = !matches!(self.asked, Asked::Listed(_));
+        let categories = !matches!(self.asked, Asked::Listed(_) | Asked::Numeric);
         if categories && self.values.len() <= self.most && !self.values.contains(field) {
             self.values.insert(field.to_owned());
         }
@@ -212,14 +228,19 @@ impl Observed {
             return Some(Oddity::Identifiers);
         }
         if self.formatted > 0 && most(self.formatted + self.numbers) {
-            return Some(Oddity::FormattedNumbers(self.forms));
-        }
-        if looks::names_identifiers(&self.name) {
-            return Some(Oddity::NamedLikeIdentifier);
+            let unread = self.unread_numbers > 0;
+            return Some(if unread { Oddity::UnreadNumbers } else { Oddity::FormattedNumbers(self.forms) });
         }
         let different = self.values.len();
         let many = different > self.most;
         let unique = different > FEW && REPEATS * different as u64 > present;
+        let identifies = looks::names_identifiers(&self.name);
+        if self.holds_codes() && (identifies || many || unique) {
+            return Some(Oddity::PaddedNumbers);
+        }
+        if identifies {
+            return Some(Oddity::NamedLikeIdentifier);
+        }
         if !(many || unique) {
             return None;
         }
@@ -239,6 +260,9 @@ impl Observed {
         if looks::names_identifiers(&self.name) {
             oddities.push(Oddity::NamedLikeIdentifier);
         }
+        if self.holds_codes() {
+            oddities.push(Oddity::PaddedNumbers);
+        }
         oddities.extend(self.texts_among_numbers());
         let constant = if self.numeric { self.minimum == self.maximum } else { self.values.len() == 1 };
         if constant && self.present() > 1 {
@@ -250,10 +274,15 @@ impl Observed {
         oddities
     }
 
+    /// Whether the column is mostly numbers, and some of them have zeros before them: `007` is a code, not 7.
+    fn holds_codes(&self) -> bool {
+        self.padded > 0 && 2 * self.numbers > self.present()
+    }
+
     /// In a column that is mostly numbers.
     fn texts_among_numbers(&self) -> Option<Oddity> {
         let texts = self.present() - self.numbers;
-        let among = !self.numeric && self.numbers > texts;
+        let among = !self.numeric && !self.holds_codes() && self.numbers > texts;
         among.then_some(Oddity::TextsAmongNumbers { texts, numbers: self.numbers })
     }
 }

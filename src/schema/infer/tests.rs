@@ -101,7 +101,11 @@ fn a_column_has_as_many_values_as_it_may_and_not_one_more() {
     let three: [&[&str]; 4] = [&["a"], &["b"], &["a"], &["c"]];
     assert_eq!(infer(&three, options(3)).unwrap().schema.feature_names(), ["c1=a", "c1=b", "c1=c"]);
     let left_out = |column: usize, most| {
-        Err(SchemaError::NothingLeft { column, reason: format!("has more than {most} different texts") })
+        Err(SchemaError::NothingLeft {
+            column,
+            kind: "many-texts",
+            reason: format!("has more than {most} different texts"),
+        })
     };
     assert_eq!(infer(&three, options(2)), left_out(1, 2));
     // Numbers before a text are categories while there are not too many.
@@ -259,6 +263,86 @@ fn numbers_that_need_a_format_are_no_categories() {
     let many: Vec<String> = (0..99).map(|number| number.to_string()).chain(["1,000".into()]).collect();
     assert_eq!(found("x", &many.iter().map(String::as_str).collect::<Vec<_>>()), numbers("thousands separators"));
     assert_eq!(found("x", &["10%", "low", "high", "low", "high"]), ("categorical", vec![]));
+}
+
+fn grouped(number: i64, separator: char, before_the_last: usize) -> String {
+    let digits: Vec<char> = number.to_string().chars().rev().collect();
+    let (last, rest) = digits.split_at(digits.len().min(3));
+    let groups: Vec<String> = [last].into_iter().chain(rest.chunks(before_the_last)).map(String::from_iter).collect();
+    groups.join(&separator.to_string()).chars().rev().collect()
+}
+
+fn in_digits_from(number: i64, zero: char) -> String {
+    let digit = |digit: char| char::from_u32(u32::from(zero) + digit.to_digit(10).unwrap()).unwrap();
+    number.to_string().chars().map(digit).collect()
+}
+
+/// Ways in which programs and people write numbers.
+const WAYS: [fn(i64) -> String; 23] = [
+    |number| format!("\u{2212}{number}"),
+    |number| format!("+{number}"),
+    |number| format!("- {number}"),
+    |number| format!("{number}.5-"),
+    |number| format!("'{number}"),
+    |number| format!("=\"{number}\""),
+    |number| format!("\"{number}\""),
+    |number| format!("{number:#x}"),
+    |number| format!("{number}.5D+01"),
+    |number| format!("{number}.25×10^3"),
+    |number| format!("{number} %"),
+    |number| format!("({number})"),
+    |number| format!("€ {number},5"),
+    |number| format!("{number} kr"),
+    |number| in_digits_from(number, '０'),
+    |number| in_digits_from(number, '\u{660}'),
+    |number| in_digits_from(number, '\u{966}'),
+    |number| grouped(number, '\u{202f}', 3),
+    |number| grouped(number, '\u{a0}', 3),
+    |number| grouped(number, '_', 3),
+    |number| grouped(number, '.', 3),
+    |number| grouped(number, ',', 2),
+    |number| format!("{},50", grouped(number, '.', 3)),
+];
+
+proptest! {
+    /// However numbers are written: they are read, or their column is left out with a warning that says why.
+    #[test]
+    fn numbers_never_become_categories(numbers in vec(1..2_000_000_i64, 1..60), way in select(WAYS.to_vec())) {
+        let texts: Vec<String> = numbers.into_iter().map(way).collect();
+        let inferred = column("x", &texts.iter().map(String::as_str).collect::<Vec<_>>(), InferenceOptions::default());
+        let told = inferred.warnings.iter().any(|warning| {
+            matches!(warning.oddity, Oddity::FormattedNumbers(_) | Oddity::UnreadNumbers) && warning.left_out
+        });
+        prop_assert_eq!(inferred.schema.columns()[0].kind.name(), if told { "ignored" } else { "numeric" }, "{:?}", texts);
+    }
+}
+
+#[test]
+fn numbers_with_zeros_before_them_are_codes_unless_their_column_is_named() {
+    let padded = || vec!["holds numbers that begin with 0 as codes do".to_owned()];
+    assert_eq!(found("zip", &["02134", "10001", "02134"]), ("categorical", padded()));
+    assert_eq!(found("zip", &["007", "NA", "unknown", "008", "007"]), ("categorical", padded()));
+    let many: Vec<String> = (0..200).map(|code| format!("{:05}", 997 * (code % 40))).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    assert_eq!(found("zip", &many), ("ignored", padded()));
+    assert_eq!(found("person id", &["01", "02", "01"]), ("ignored", padded()));
+    assert_eq!(found("x", &["0", "0.5", "-0.25", "10"]), ("numeric", vec![]));
+    let named = InferenceOptions { numeric: vec!["zip".into()], ..Default::default() };
+    let inferred = column("zip", &["02134", "x", "10001", "00000"], named);
+    assert_eq!((inferred.schema.columns()[0].kind.name(), &inferred.warnings), ("numeric", &vec![]));
+    assert_eq!(inferred.missing, [("zip".into(), 1)]);
+    let other = InferenceOptions { numeric: vec!["b".into()], ..Default::default() };
+    assert_eq!(infer(&[&["1"]], other), Err(SchemaError::NotInSample { name: "b".into(), columns: 1 }));
+}
+
+#[test]
+fn a_sample_without_a_value_says_so() {
+    let reason = |rows: &[&[&str]]| match infer(rows, InferenceOptions::default()) {
+        Err(SchemaError::NothingLeft { column, kind, .. }) => (column, kind),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(reason(&[&["NA", "0"], &["", "0"]]), (1, "always-missing"));
+    assert_eq!(reason(&[&["0", "NA"], &["", "NA"]]), (1, "always-zero"));
 }
 
 #[test]

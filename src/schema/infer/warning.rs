@@ -38,6 +38,14 @@ pub enum Oddity {
     NamedLikeIdentifier,
     /// Numbers with signs that have to be allowed.
     FormattedNumbers(NumberForms),
+    /// Numbers in a form that is not read.
+    UnreadNumbers,
+    /// Numbers with zeros before them, as codes have them.
+    PaddedNumbers,
+    /// Zeros and missing values alone.
+    AlwaysZero,
+    /// Missing values alone.
+    AlwaysMissing,
     /// Days or months.
     Dates,
     /// Numbers, and some texts between them.
@@ -65,6 +73,10 @@ impl Oddity {
             Self::Identifiers => "identifiers",
             Self::NamedLikeIdentifier => "named-like-identifier",
             Self::FormattedNumbers(_) => "formatted-numbers",
+            Self::UnreadNumbers => "unread-numbers",
+            Self::PaddedNumbers => "padded-numbers",
+            Self::AlwaysZero => "always-zero",
+            Self::AlwaysMissing => "always-missing",
             Self::Dates => "dates",
             Self::TextsAmongNumbers { .. } => "texts-among-numbers",
             Self::Constant => "constant",
@@ -83,6 +95,10 @@ impl fmt::Display for Oddity {
             Self::Identifiers => f.write_str("holds e-mail addresses or UUIDs"),
             Self::NamedLikeIdentifier => f.write_str("is named like an identifier"),
             Self::FormattedNumbers(forms) => write!(f, "holds numbers with {forms}"),
+            Self::UnreadNumbers => f.write_str("holds numbers in a form that is not read"),
+            Self::PaddedNumbers => f.write_str("holds numbers that begin with 0 as codes do"),
+            Self::AlwaysZero => f.write_str("is zero or missing in every row"),
+            Self::AlwaysMissing => f.write_str("is missing in every row"),
             Self::Dates => f.write_str("holds dates"),
             Self::TextsAmongNumbers { texts, numbers } => {
                 let s = if *texts == 1 { "" } else { "s" };
@@ -113,6 +129,12 @@ impl fmt::Display for Warning {
             | Oddity::Identifiers
             | Oddity::NamedLikeIdentifier => "name it as categorical if its texts may become public",
             Oddity::FormattedNumbers(_) => "name the format of its numbers, or write them plainly",
+            Oddity::UnreadNumbers => "write them with digits, a sign and a decimal point alone",
+            Oddity::PaddedNumbers if self.left_out => {
+                "name it as categorical if they may become public, or write them without the zeros if they are no codes"
+            }
+            Oddity::PaddedNumbers => "its values are categories; write them without the zeros if they are no codes",
+            Oddity::AlwaysZero | Oddity::AlwaysMissing => "give a sample that has values",
             Oddity::Dates => "write the days since a fixed date instead",
             Oddity::TextsAmongNumbers { .. } if self.left_out => "empty the cells whose texts stand for missing values",
             Oddity::TextsAmongNumbers { .. } => {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Folder, PEOPLE, assert_has};
+use crate::support::{Folder, PEOPLE, assert_has, npy_matrix};
 
 /// A file of these lines, in which every row also has a number that nobody minds.
 fn sample(folder: &Folder, header: &str, cells: &[&str]) {
@@ -100,6 +100,100 @@ fn numbers_in_other_forms_are_read_where_that_is_asked_for() {
     in_a_form(&["$5", "-$7.50", "0.5"], "currency", "currency signs", 7.5);
     in_a_form(&["\"€ 1,500\"", "20 €"], "thousands,currency", "thousands separators and currency signs", 1500.0);
     in_a_form(&["(15)", "7", "2.5"], "parentheses", "parentheses for a minus", 15.0);
+}
+
+#[test]
+fn numbers_in_a_form_that_is_not_read_are_told_with_a_remedy_that_works() {
+    let plain = ["1", "-250", "1"];
+    let folder = Folder::new();
+    sample(&folder, "x", &plain);
+    folder.make_task("sample.csv", "--epsilon 2");
+    for cells in [
+        ["'1", "'-250", "1"],
+        ["=\"1\"", "=\"-250\"", "1"],
+        ["0x1", "-0xfa", "1"],
+        ["0.1D+01", "-2.5D+02", "1"],
+        ["0.1×10^1", "-2.5×10^2", "1"],
+        ["1", "- 250", "1"],
+    ] {
+        left_out("x", &cells, "holds numbers in a form that is not read", "write them with digits, a sign and");
+        let (_, warnings) = inferred("x", &cells, "");
+        assert!(!warnings[0].1.contains("--"), "no option reads them: {warnings:?}");
+        sample(&folder, "x", &cells);
+        let place = if cells[0] == "1" { 3 } else { 2 };
+        let told = format!("sample.csv, line {place}: column 'x' has a number in a form that is not read: write it");
+        folder.randomize("sample.csv --strict").refused(1, &[&told]);
+        folder.write("alone.csv", format!("x\n{}\n", cells[1]));
+        folder.refused("schema infer alone.csv", 1, &["column 1 holds numbers in a form", "; write them with digits"]);
+    }
+    sample(&folder, "x", &plain);
+    folder.randomize("sample.csv --strict").ok();
+}
+
+#[test]
+fn digits_and_signs_of_any_script_are_read() {
+    for cells in [
+        ["\u{2212}1", "\u{2212}2.5", "3"],
+        ["－１", "－２.５", "３"],
+        ["-\u{661}", "-\u{662}\u{66b}\u{665}", "\u{663}"],
+    ] {
+        let (column, warnings) = inferred("x", &cells, "--scaling range");
+        assert_eq!((&column["offset"], &column["scale"], warnings), (&json!(-2.5), &json!(5.5), vec![]), "{cells:?}");
+        // A first line of them is a record, as one of other numbers is.
+        let folder = Folder::new();
+        folder.write("bare.csv", cells.join("\n"));
+        folder.gives("schema infer bare.csv", json!({"rows": 3}));
+        folder.make_task("bare.csv", "--epsilon 2");
+        folder.randomize("bare.csv --header no --separator comma --strict --json").gives(json!({"records": 3}));
+    }
+    let folder = Folder::new();
+    folder.write("comma.csv", "k;x\n1;\u{2212}0,5\n2;1,5\n3;2\n");
+    folder.refused("schema infer comma.csv", 1, &["comma.csv, line 2: column 2 has a comma", "--decimal-comma"]);
+    let read = folder.json("schema infer comma.csv --decimal-comma --scaling range");
+    assert_eq!(read["columns"][1]["offset"], -0.5);
+}
+
+#[test]
+fn numbers_with_zeros_before_them_are_codes_unless_their_column_is_named() {
+    let few = ["02134", "10001", "02134", "90210"];
+    let (column, warnings) = inferred("zip", &few, "--categories zip=02134,10001");
+    assert_eq!((&column["categories"], warnings), (&json!(2), vec![]));
+    let (column, warnings) = inferred("zip", &few[..3], "");
+    assert_eq!((&column["kind"], &column["categories"]), (&json!("categorical"), &json!(2)));
+    let message = "column 'zip' holds numbers that begin with 0 as codes do: its values are categories; write them \
+                   without the zeros if they are no codes (--numeric zip)";
+    assert_eq!(warnings, [("padded-numbers".into(), message.into())]);
+    let (column, warnings) = inferred("zip", &few, "--numeric zip --scaling max-abs");
+    assert_eq!((&column["scale"], warnings), (&json!(90210.0), vec![]));
+    let many: Vec<String> = (0..60).map(|code| format!("{:05}", 1234 * code)).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    left_out("zip", &many, "holds numbers that begin with 0 as codes do", "(--categorical zip or --numeric zip)");
+    assert_eq!(inferred("zip", &many, "--categorical zip").0["categories"], 60);
+    // A report for every record, and the code finds its category.
+    let folder = Folder::new();
+    sample(&folder, "zip", &few[..3]);
+    folder.make_task("sample.csv", "--epsilon 2");
+    let values = folder.json("inspect schema.json")["feature_names"].take();
+    assert_eq!(values, json!(["beside", "zip=02134", "zip=10001"]));
+    folder.randomize("sample.csv --strict --json").gives(json!({"records": 3, "missing_values": 0}));
+}
+
+#[test]
+fn a_sample_without_a_value_says_so() {
+    let folder = Folder::new();
+    folder.write("missing.npy", npy_matrix(&[&[f64::NAN, f64::NAN], &[f64::INFINITY, f64::NAN]]));
+    folder.write("missing.csv", "x\nNA\n\"\"\n");
+    folder.write("zero.csv", "x,y\n0,NA\n0,NA\n");
+    for (name, reason) in [
+        ("missing.npy", "is missing in every row"),
+        ("missing.csv", "is missing in every row"),
+        ("zero.csv", "is zero or missing in every row"),
+    ] {
+        let line = format!(
+            "{name}: the sample gives 0 features, as every column is ignored or left out: column 1 {reason}; give a"
+        );
+        folder.refused(&format!("schema infer {name}"), 1, &[&line]);
+    }
 }
 
 #[test]
