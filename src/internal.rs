@@ -15,7 +15,7 @@ pub mod binomial {
 
 /// Numbers in texts.
 pub mod decimal {
-    pub use crate::decimal::{Decimal, grouped};
+    pub use crate::decimal::{Decimal, grouped, plural};
 }
 
 /// Tasks that are estimated together.

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use ldp_pca::error::Error;
+use ldp_pca::internal::decimal::plural;
 use ldp_pca::internal::parallel::for_each;
 use ldp_pca::internal::sampling::{insecure_rng, system_rng};
 use ldp_pca::report::{ReportId, report_bytes};
@@ -113,7 +114,11 @@ impl Randomizer {
         if let Some(ids) = &ids
             && ids.len() != rows
         {
-            let problem = format!("{} ids for {rows} records: every report needs one of its own", ids.len());
+            let problem = format!(
+                "{} for {}: every report needs one of its own",
+                plural(ids.len() as u64, "id"),
+                plural(rows as u64, "record")
+            );
             return Err(PyValueError::new_err(problem));
         }
         let work = Work { task, view, ids: ids.as_deref(), insecure_seed, first, width };

@@ -96,7 +96,7 @@ def test_reports_have_the_ids_that_were_issued(command, task: Task, records: np.
 @pytest.mark.parametrize(
     ("ids", "words"),
     [
-        (["0" * 32], "1 ids for 2 records"),
+        (["0" * 32], "1 id for 2 records"),
         (["0" * 32, "0" * 31], "id 1 is not 32 hexadecimal digits"),
         (["0" * 32, "é" * 16], "id 1 is not 32 hexadecimal digits"),
         (["0" * 32, "0" * 32], "id 1 was there before"),

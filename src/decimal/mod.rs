@@ -117,6 +117,11 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// A number of things, which several have an s: `1 feature`, `2,000 features`.
+pub fn plural(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{} {what}s", grouped(count)) }
+}
+
 fn sign(value: f64) -> &'static str {
     if value.is_sign_negative() { "-" } else { "" }
 }
@@ -374,6 +379,11 @@ mod tests {
     use super::*;
     use chacha20::ChaCha8Rng;
     use rand::{Rng, RngExt, SeedableRng};
+
+    #[test]
+    fn one_of_many_has_no_s() {
+        assert_eq!([0, 1, 2000].map(|count| plural(count, "report")), ["0 reports", "1 report", "2,000 reports"]);
+    }
 
     fn written(value: f64) -> String {
         Json(value).to_string()

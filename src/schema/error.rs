@@ -43,7 +43,8 @@ pub enum SchemaError {
     #[error("the schema has {0} features: it needs between 1 and {MAX_DIMENSION}")]
     Dimension(usize),
     /// A row with another number of fields than the schema has columns.
-    #[error("found {found} fields where the schema has {expected} columns (ignored ones included)")]
+    #[error("found {found} field{} where the schema has {expected} column{} (ignored ones included)",
+        s(*found), s(*expected))]
     FieldCount {
         /// The number of the schema's columns.
         expected: usize,
@@ -115,4 +116,9 @@ pub enum SchemaError {
          1e100, and the largest at least 1e-100"
     )]
     Unscalable(usize),
+}
+
+/// The end of a word of which there are so many.
+fn s(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
 }

@@ -628,7 +628,7 @@ mod tests {
             (&["5", "red", "", "s3cret"], [2.0, 1.0, 0.0], &["4 fields"]),
             (&["s3cret", "red", ""], [0.0, 1.0, 0.0], &["'x' is numeric"]),
             (&["5", "s3cret", ""], [2.0, 0.0, 0.0], &[]),
-            (&["s3cret"], [0.0; 3], &["1 fields", "'x' is numeric"]),
+            (&["s3cret"], [0.0; 3], &["1 field ", "'x' is numeric"]),
             (&[], [0.0; 3], &["0 fields"]),
         ] {
             assert_eq!(schema.encode_fields(fields), features, "{fields:?}");
@@ -663,7 +663,7 @@ mod tests {
             (&[number, Value::Text(" red "), number], [2.0, 1.0, 0.0], &[]),
             (&[text, text, text], [0.0, 1.0, 0.0], &["'x' is numeric"]),
             (&[Value::Text("5"), number], [0.0; 3], &["2 fields", "'x' is numeric"]),
-            (&[number], [2.0, 0.0, 0.0], &["1 fields"]),
+            (&[number], [2.0, 0.0, 0.0], &["1 field "]),
         ] {
             assert_eq!(schema.encode_values(values), features, "{values:?}");
             told(schema.check_values(values), parts);

@@ -181,7 +181,7 @@ inChromium("a broken file is refused by line and column, without a value of it, 
   assert.match(words, /The charts are about survey\.csv as before\.$/);
   await drop(page, "short.csv", "a,b\n1,2\nhunter2\n");
   const short = await saying(page, "#own-failure", /short\.csv/);
-  assert.match(short, /line 3: found 1 fields where the schema has 2 columns/);
+  assert.match(short, /line 3: found 1 field where the schema has 2 columns/);
   assert.ok(!(await said(page, "body")).includes("hunter2"));
   await drop(page, "one.csv", "a\n1\n2\n");
   await saying(page, "#own-failure", /one\.csv could not be read: its columns make one feature/);
@@ -266,7 +266,7 @@ inFirefox("the same in Firefox", async () => {
     await page.evaluate((hash) => (location.hash = hash), FEW);
     await eventually(() => page.evaluate(() => document.getElementById("version").textContent), (text) => text !== "");
     await drop(page, "broken.csv", "a,b\n1,2\nhunter2\n");
-    await saying(page, "#own-failure", /line 3: found 1 fields/);
+    await saying(page, "#own-failure", /line 3: found 1 field/);
     await drop(page, "survey.tsv", readFileSync(SURVEY, "utf8").replaceAll(",", "\t"));
     await saying(page, "#own-status", /survey\.tsv\.$/);
     assert.equal(await said(page, "#own-facts"), "5,000 rows of 12 columns give 12 features.");

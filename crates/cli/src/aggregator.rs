@@ -19,7 +19,7 @@ use ureq::http::{Request, header::RETRY_AFTER};
 
 use super::error::{CliError, Result};
 use super::files;
-use super::output::note;
+use super::output::{note, plural};
 
 pub use ldp_pca_server::base_url as url;
 
@@ -165,7 +165,10 @@ impl Aggregator {
                     let IssuedIds { ids: more } = answer.document()?;
                     if more.len() != asked {
                         let (url, found) = (&answer.url, more.len());
-                        return Err(CliError::Failed(format!("{url} issued {found} ids instead of {asked}")));
+                        return Err(CliError::Failed(format!(
+                            "{url} issued {} instead of {asked}",
+                            plural(found as u64, "id")
+                        )));
                     }
                     ids.extend(more.into_iter().map(Some));
                 }

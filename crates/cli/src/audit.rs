@@ -11,7 +11,7 @@ use ldp_pca_simulation::audit::{self, AuditError, Confidence, Finding, Job, Tall
 use serde::Serialize;
 
 use super::error::{CliError, Result};
-use super::output::{Decimal, Format, bar, fixed, grouped};
+use super::output::{Decimal, Format, bar, fixed, grouped, plural};
 use super::parallel::on_all_cores;
 use super::parameters::{self, MechanismArguments};
 
@@ -172,10 +172,10 @@ impl AuditResult {
             );
         }
         text + &format!(
-            "not shown       {}\ntrials          {} of each record, {} features, {:.1} s\n",
+            "not shown       {}\ntrials          {} of each record, {}, {:.1} s\n",
             not_shown.join("; "),
             grouped(self.trials),
-            self.dimension,
+            plural(self.dimension as u64, "feature"),
             self.seconds
         )
     }

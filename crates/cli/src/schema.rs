@@ -333,8 +333,8 @@ pub(super) fn infer(path: &Path, opening: &Opening, options: &InferenceOptions) 
         };
         if fields.len() != columns.len() {
             let problem = format!(
-                "found {} fields where the first line has {}: give every row as many, and no title above the header",
-                fields.len(),
+                "found {} where the first line has {}: give every row as many, and no title above the header",
+                plural(fields.len() as u64, "field"),
                 columns.len()
             );
             return Err(CliError::at(path, part, line, problem));

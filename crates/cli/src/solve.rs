@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::error::{InFile as _, Result};
 use super::files;
-use super::output::{Format, first, fixed, spinner, wrote};
+use super::output::{Format, first, fixed, plural, spinner, wrote};
 use super::parameters;
 use super::solver::{self, SolverArguments};
 use super::writing::{self, Kind, Target};
@@ -101,14 +101,16 @@ impl Solve {
 
 impl SolveResult {
     fn text(&self) -> String {
-        let Self { relative_gap, iterations, seconds, dimension, working_set, .. } = self;
+        let Self { relative_gap, seconds, dimension, .. } = self;
         let [objective, dual_bound] = [self.objective, self.dual_bound].map(|value| fixed(value, 9));
         format!(
-            "{} after {iterations} iterations on {working_set} rows in {seconds:.2} s\n\
+            "{} after {} on {} in {seconds:.2} s\n\
              objective   {objective}\n\
              certified   at most {dual_bound} is possible, relative gap {relative_gap:.1e}\n\
              support     {} of {dimension} rows: {}\n{}",
             self.status.name(),
+            plural(self.iterations as u64, "iteration"),
+            plural(self.working_set as u64, "row"),
             self.support.len(),
             first(&self.support, 30),
             wrote(self.output.as_ref())

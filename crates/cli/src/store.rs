@@ -73,11 +73,11 @@ fn verified_text(verified: &Verified) -> String {
     let mut text = String::new();
     for task in &verified.tasks {
         text += &format!(
-            "task {}{}: {}, {} bytes{}\n",
+            "task {}{}: {}, {}{}\n",
             task.task,
             if task.deleted.is_some() { " (deleted)" } else { "" },
             plural(task.reports, "report"),
-            grouped(task.bytes),
+            plural(task.bytes, "byte"),
             if task.erased > 0 { format!("; {} erased on request", grouped(task.erased)) } else { String::new() }
         );
         task.problems.iter().for_each(|problem| text += &format!("  wrong: {problem}\n"));

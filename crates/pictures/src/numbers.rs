@@ -1,11 +1,6 @@
 //! Numbers and counts as people read them.
 
-pub use ldp_pca::internal::decimal::{Decimal, grouped};
-
-/// "1 feature", "2,000 features".
-pub fn plural(count: u64, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{} {what}s", grouped(count)) }
-}
+pub use ldp_pca::internal::decimal::{Decimal, grouped, plural};
 
 /// The number with so many digits after the point. With an exponent, and so many digits in all, where only one or none
 /// of these would count, or more than ten digits stood before the point.

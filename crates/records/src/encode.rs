@@ -1,5 +1,6 @@
 //! Rows of text under a schema, and a schema from rows of text.
 
+use ldp_pca::internal::decimal::plural;
 use ldp_pca::internal::schema::{Fit, plain_number, read_fields};
 use ldp_pca::schema::infer::{Inference, InferenceOptions, Inferred};
 use ldp_pca::schema::{Column, ColumnKind, Schema, SchemaError, Value};
@@ -62,7 +63,7 @@ impl Layout {
         let Row { line, cells: fields, problem } = row;
         let (expected, found) = (self.fields, fields.len());
         let uneven = (found != expected).then(|| match self.has_header {
-            true => format!("found {found} fields, but the header has {expected}"),
+            true => format!("found {}, but the header has {expected}", plural(found as u64, "field")),
             false => SchemaError::FieldCount { expected, found }.to_string(),
         });
         let at = |position: &Option<usize>| position.and_then(|place| fields.get(place)).unwrap_or_default();

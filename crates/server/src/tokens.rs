@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use axum::http::{HeaderMap, header};
+use ldp_pca::internal::decimal::plural;
 use sha2::{Digest, Sha256};
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 
@@ -166,7 +167,8 @@ fn read(line: &str, role: &str, number: usize, place: impl Fn() -> String) -> Re
     let problem = if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
         "a space or another character than ASCII: use letters and digits".to_owned()
     } else if found < FEWEST_CHARACTERS {
-        format!("{found} characters: use {FEWEST_CHARACTERS} or more random ones, as 'openssl rand -hex 32' makes them")
+        let found = plural(found as u64, "character");
+        format!("{found}: use {FEWEST_CHARACTERS} or more random ones, as 'openssl rand -hex 32' makes them")
     } else if token.to_ascii_lowercase().contains(EXAMPLE) {
         "the token of an example, which everybody knows: make one with 'openssl rand -hex 32', or leave it out and the \
          first start makes one"

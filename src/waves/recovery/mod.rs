@@ -33,7 +33,7 @@ use super::refinement::RefinementError;
 use super::sums::SecondWave;
 use crate::aggregate::AggregateError;
 use crate::covariance::CovarianceError;
-use crate::decimal::Decimal;
+use crate::decimal::{Decimal, plural};
 use crate::law::{NoiseLaw, split_spectrum};
 use crate::linalg::symmetric_eigen;
 use crate::prediction::PredictionError;
@@ -131,7 +131,7 @@ pub enum RefineError {
     #[error("the task is not a second wave's: give the one that was made from the sums of the first wave")]
     NoSecondWave,
     /// It refines another number of components.
-    #[error("the second wave's task refines {0} components: use that rank")]
+    #[error("the second wave's task refines {}: use that rank", plural(*.0 as u64, "component"))]
     Rank(usize),
 }
 

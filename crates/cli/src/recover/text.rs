@@ -220,7 +220,7 @@ fn thresholded(answer: &Answer) -> Option<String> {
     let order = descending(&answer.found.leverages).into_iter().take(found.rows.len());
     let named = order.map(|row| format!("{} {:.2}", answer.asked.feature_names[row], answer.found.leverages[row]));
     let what = if found.rows.len() < answer.asked.dimension {
-        format!("sparse      {} features", found.rows.len())
+        format!("sparse      {}", plural(found.rows.len() as u64, "feature"))
     } else {
         format!("shrunk      entries of the estimate; all {} features take part,", answer.asked.dimension)
     };
@@ -273,10 +273,11 @@ fn sparse(answer: &Answer, sparse: &SparseAnswer, unit: Unit) -> String {
         _ => "from the noise level",
     };
     let mut text = format!(
-        "sparse      {} features with penalty {penalty:.3e} {SQUARES} ({choice}): {} after {iterations} iterations, \
-         certified gap {relative_gap:.1e}\n",
-        support.len(),
-        sparse.status.name()
+        "sparse      {} with penalty {penalty:.3e} {SQUARES} ({choice}): {} after {}, certified gap \
+         {relative_gap:.1e}\n",
+        plural(support.len() as u64, "feature"),
+        sparse.status.name(),
+        plural(*iterations as u64, "iteration")
     );
     let order = descending(&answer.found.leverages).into_iter().take(support.len());
     let named = order.map(|row| format!("{} {:.2}", answer.asked.feature_names[row], answer.found.leverages[row]));
@@ -289,9 +290,9 @@ fn sparse(answer: &Answer, sparse: &SparseAnswer, unit: Unit) -> String {
     for (name, baseline) in baselines {
         let error = baseline.sin_theta_squared.map(|error| format!(", {error:.4} from the reference"));
         text += &format!(
-            "beside it   {name}: variances {}, {} features, ||sin Theta||_F^2 = {:.4} from the sparse ones{}\n",
+            "beside it   {name}: variances {}, {}, ||sin Theta||_F^2 = {:.4} from the sparse ones{}\n",
             first(baseline.eigenvalues.iter().map(|&value| unit.of_variance(value)), SHOWN),
-            baseline.support.len(),
+            plural(baseline.support.len() as u64, "feature"),
             baseline.distance,
             error.unwrap_or_default()
         );
@@ -365,6 +366,7 @@ fn predicted(answer: &Answer) -> Option<String> {
 
 /// A part that is missing, and what that means.
 fn unfinished(answer: &Answer, &Unfinished { part, done, of }: &Unfinished) -> String {
+    let many = |what| plural(done, what);
     let (done, of) = (grouped(done), of.map(grouped).unwrap_or_default());
     let what = match part {
         Part::Rank if of.is_empty() => format!("{done} components tested, which all stand out"),
@@ -373,14 +375,14 @@ fn unfinished(answer: &Answer, &Unfinished { part, done, of }: &Unfinished) -> S
             format!("{done} of {of} problems of the comparison on reports held out: nothing was compared")
         }
         Part::Penalty => format!("{done} of {of} problems of cross-validation: the penalty is that of `auto`"),
-        Part::Solution => format!("{done} iterations: the gap is certified, and wider than --tolerance"),
+        Part::Solution => format!("{}: the gap is certified, and wider than --tolerance", many("iteration")),
         Part::Path => format!("{done} of {of} penalties of the path"),
         Part::Baselines => "none of the simpler methods beside the sparse one".to_owned(),
         Part::Bootstrap if answer.trust.confidence.is_some() => {
             format!("{done} of {of} replicates: the interval is of those")
         }
         Part::Bootstrap => format!("{done} of {of} replicates: there is no interval of fewer than {FEWEST_REPLICATES}"),
-        Part::Reference => format!("{done} records of the reference: there is no comparison with it"),
+        Part::Reference => format!("{} of the reference: there is no comparison with it", many("record")),
         Part::Other => format!("{done} of {of} pairs of collections from one population: the p-value is of those"),
     };
     format!("unfinished  time was up after {what}\n")

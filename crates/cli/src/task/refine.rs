@@ -166,7 +166,8 @@ impl RefineSummary {
             Some(sample) => sample.text(&self.waves),
             None => format!("{}people     nobody may answer both waves\n", waves_text(&self.waves)),
         };
-        format!("task       {}\nrefines    {} components of task {}\n{waves}", self.digest, self.rank, self.parent)
+        let components = plural(self.rank as u64, "component");
+        format!("task       {}\nrefines    {components} of task {}\n{waves}", self.digest, self.parent)
     }
 }
 

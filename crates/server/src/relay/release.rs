@@ -19,6 +19,7 @@ use super::upstream::Upstream;
 use crate::durable::sync_folder;
 use crate::locks::hold;
 use crate::oblivious::SealingKey;
+use ldp_pca::internal::decimal::plural;
 use ldp_pca::internal::sampling::system_rng;
 
 /// Requests that are on their way to the gateway at the same time, each on a connection that is kept.
@@ -126,7 +127,8 @@ impl Releaser {
         let whole = found.len() as u64;
         if whole < self.batch {
             return Err(io::Error::other(format!(
-                "the disk damaged it: {whole} requests are whole, and fewer than {} are never released",
+                "the disk damaged it: it has {}, and fewer than {} are never released",
+                plural(whole, "whole request"),
                 self.batch
             )));
         }
@@ -239,7 +241,7 @@ mod tests {
         // Nothing listens there: it would try forever.
         let releaser = Releaser::new(&folder, Upstream::new("http://127.0.0.1:1").unwrap());
         let problem = releaser.release(1).unwrap_err().to_string();
-        assert!(problem.contains("1 requests are whole, and fewer than 2 are never released"), "{problem}");
+        assert!(problem.contains("it has 1 whole request, and fewer than 2 are never released"), "{problem}");
         assert!(batch_file(&path, 1).exists());
     }
 

@@ -7,6 +7,7 @@ use axum::extract::{Extension, FromRequestParts, Path as UrlPath, Query, State};
 use axum::http::header;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
+use ldp_pca::internal::decimal::plural;
 use ldp_pca::internal::waves::{RefineError, refinement_of};
 use ldp_pca::recovery::{Question, Rank};
 use ldp_pca::task::Task;
@@ -110,8 +111,9 @@ pub(super) async fn recover(
     for (reports, Counts { records, .. }, which) in iter::once((&waves.first, first, "")).chain(second) {
         let minimum = app.minimum_batch(&reports.settings());
         if records < minimum {
-            let detail =
-                format!("there are {records} reports{which}, and components need at least {minimum}: collect more");
+            let are = if records == 1 { "is" } else { "are" };
+            let found = plural(records, "report");
+            let detail = format!("there {are} {found}{which}, and components need at least {minimum}: collect more");
             let members = serde_json::json!({"records": records, "minimum_batch": minimum});
             return Err(Reason::BelowMinimumBatch.because(detail).with(members));
         }

@@ -20,6 +20,7 @@ use crate::origins::supply_type;
 use crate::problem::{Problem, Reason, Rejected, urn};
 use crate::request::{Id, check_media_type};
 use crate::store::{Batch, CommitError, Committed, TaskReports, TaskSettings};
+use ldp_pca::internal::decimal::plural;
 use ldp_pca::internal::mechanism::Summable;
 use ldp_pca::report::{Report, ReportError, report_bytes};
 use ldp_pca::task::Task;
@@ -120,8 +121,9 @@ fn check_length(bytes: &[u8], store: &dyn TaskReports) -> Result<(), Problem> {
         return Ok(());
     }
     let mut detail = format!(
-        "the body has {found} bytes, but reports of this task have {each} each: send one or more whole reports; \
-            nothing was counted"
+        "the body has {}, but reports of this task have {each} each: send one or more whole reports; nothing was \
+            counted",
+        plural(found as u64, "byte")
     );
     // Reports of another task or version have another length.
     if let Err(error @ (ReportError::Magic | ReportError::Version(_) | ReportError::OtherTask { .. })) =
@@ -239,9 +241,10 @@ fn commit_timeout() -> Problem {
 fn some_rejected(verdict: &Verdict) -> Problem {
     let Verdict { accepted, duplicate, rejected, rejections } = verdict;
     let first = rejections.first().map_or("", |rejection| &rejection.detail);
+    let (many, were) = (plural(*rejected, "report"), if *rejected == 1 { "was" } else { "were" });
     Reason::ReportsRejected
         .because(format!(
-            "{rejected} reports were rejected; the others count ({accepted} accepted, {duplicate} already there). The \
+            "{many} {were} rejected; the others count ({accepted} accepted, {duplicate} already there). The \
                 first: {first}"
         ))
         .with(verdict)

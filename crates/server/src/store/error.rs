@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ldp_pca::internal::decimal::plural;
 use ldp_pca::task::TaskDigest;
 
 /// Reasons why a store cannot be opened.
@@ -56,8 +57,8 @@ pub enum StoreError {
         problem: String,
     },
     /// A task of which reports are lost or damaged.
-    #[error("{}: {lost} reports are lost or damaged{}; restore it from a backup, or go on without them",
-        path.display(), told(damage))]
+    #[error("{}: {} {} lost or damaged{}; restore it from a backup, or go on without what is lost",
+        path.display(), plural(*lost, "report"), if *lost == 1 { "is" } else { "are" }, told(damage))]
     Lossy {
         /// The folder of the task.
         path: PathBuf,

@@ -28,6 +28,7 @@ use tokio::sync::watch;
 use self::queue::CommitQueue;
 use super::net::Portion;
 use ldp_pca::aggregate::Aggregate;
+use ldp_pca::internal::decimal::plural;
 use ldp_pca::report::{Report, ReportId, report_bytes};
 use ldp_pca::task::{Task, TaskDigest};
 
@@ -241,7 +242,7 @@ pub(super) enum CommitError {
     #[error("too many batches wait to be written")]
     Busy,
     /// The task's quota has room for fewer reports than are new in the batch.
-    #[error("the task takes at most {limit} reports and has {records}")]
+    #[error("the task takes at most {} and has {records}", plural(*limit, "report"))]
     Quota {
         /// [`TaskSettings::max_records`].
         limit: u64,

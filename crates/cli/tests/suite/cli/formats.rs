@@ -202,7 +202,7 @@ fn a_first_column_without_name_is_called_by_its_position() {
 #[test]
 fn a_row_of_another_length_than_the_header_is_told_and_strict_refuses_it() {
     let folder = numeric_task();
-    for (row, found) in [("1,2,3", "found 3 fields"), ("1", "found 1 fields")] {
+    for (row, found) in [("1,2,3", "found 3 fields"), ("1", "found 1 field")] {
         folder.write("headed.csv", format!("x,y\n1,2\n{row}\n3,4\n"));
         folder.randomize("headed.csv --strict").refused(1, &["headed.csv, line 3:", found, "header has 2"]);
         folder.write("bare.csv", format!("1,2\n{row}\n3,4\n"));

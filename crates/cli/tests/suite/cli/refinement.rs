@@ -95,7 +95,7 @@ fn a_second_wave_is_collected_and_refines_the_first() {
     assert!(component[0].abs() > 0.6 && component[1].abs() > 0.6, "{component:?}");
     assert!(number(&result["refined"]["waves"]["sin_theta_squared"]) < 0.1, "{result}");
     folder.run(recover).prints(&["not here", "first wave alone"]);
-    folder.refused(&recover.replace("--rank 1", "--rank 2"), 1, &["refines 1 components"]);
+    folder.refused(&recover.replace("--rank 1", "--rank 2"), 1, &["refines 1 component:"]);
     folder.refused(&recover.replace("refined.json", "task.json"), 1, &["not a second wave's"]);
 }
 

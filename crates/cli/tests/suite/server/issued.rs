@@ -111,7 +111,11 @@ fn dense_reports_out_of_range_are_refused_where_the_task_says_so() {
     let body = [bytes_of(&honest), extreme.clone()].concat();
     server.put(&other_task(), &TaskSettings { range_check: Some(true), ..TaskSettings::default() });
     for accepted in [20, 0] {
-        let problem = server.send(&other_task(), &body).refused(422, "reports-rejected", &["1 reports", "square sum"]);
+        let problem = server.send(&other_task(), &body).refused(
+            422,
+            "reports-rejected",
+            &["1 report was rejected", "square sum"],
+        );
         assert_eq!((&problem["accepted"], &problem["rejections"][0]["index"]), (&json!(accepted), &json!(20)));
         assert_eq!(problem["rejections"][0]["type"], "urn:ldp-pca:problem:report-range");
     }

@@ -136,9 +136,9 @@ fn damaged_reports_are_told_of_left_out_only_if_allowed_and_repaired() {
 
     let verified = folder.run("store verify data");
     assert_eq!(verified.code, Some(1), "{verified:?}");
-    assert!(verified.stdout.contains("batch 1 has 1 damaged reports") && verified.stderr.contains("store repair"));
+    assert!(verified.stdout.contains("batch 1 has 1 damaged report") && verified.stderr.contains("store repair"));
     for line in ["store export data --output part.ldpr", "store merge data --into other"] {
-        folder.refused(line, 1, &["1 reports are lost or damaged", "--allow-loss"]);
+        folder.refused(line, 1, &["1 report is lost or damaged", "--allow-loss"]);
         let allowed = folder.run(&format!("{line} --allow-loss"));
         assert!(allowed.code == Some(1) && allowed.stderr.contains("1 report is lost or damaged"), "{allowed:?}");
     }
@@ -164,7 +164,7 @@ fn lost_reports_are_told_of_until_somebody_acknowledges_it() {
     let log = database(&folder.path("data"), &task()).with_file_name("reports.sqlite-wal");
     let whole = fs::read(&log).unwrap();
     fs::write(&log, &whole[..whole.len() - 10]).unwrap();
-    let lost = "the last 1 changes are lost, with 5 acknowledged reports";
+    let lost = "the last change is lost, with 5 acknowledged reports";
     let told = || {
         let verified = folder.run("store verify data");
         assert!(verified.code == Some(1) && verified.stdout.contains(lost), "{verified:?}");

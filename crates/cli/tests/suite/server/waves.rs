@@ -187,7 +187,7 @@ fn components_of_both_waves_are_those_of_the_command_line() {
     assert_members(&server.get("/openapi.json").json(), "Recovery", &answer.json());
     assert_ne!(ask("rank=1").json()["components"], answer.json()["components"]);
     assert_eq!(ask("rank=1&refined=false").body, ask("rank=1").body);
-    ask("rank=2&refined=true").refused(400, "bad-rank", &["rank is '2'", "refines 1 components"]);
+    ask("rank=2&refined=true").refused(400, "bad-rank", &["rank is '2'", "refines 1 component:"]);
     for other in ["penalty=auto", "penalty=0.1&path=5", "method=auto", "held_out=false", "baselines=true"] {
         let name = other.split('=').next().unwrap();
         let said = [&format!("'refined' and '{name}'"), OF_FIRST_WAVE];

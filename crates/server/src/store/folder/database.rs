@@ -30,6 +30,7 @@ use super::remove_folder;
 use crate::durable::{new_private, sync_folder};
 use crate::store::{At, StoreError, TaskSettings, mark, sum};
 use ldp_pca::aggregate::Aggregate;
+use ldp_pca::internal::decimal::plural;
 use ldp_pca::report::{Report, ReportId, report_bytes};
 use ldp_pca::task::{Task, TaskDigest};
 
@@ -405,7 +406,10 @@ impl Database {
         if summed == *reports {
             return Ok(added);
         }
-        Err(StoreError::database(&self.path(), format!("the sum is of {summed} reports, and there are {reports}")))
+        Err(StoreError::database(
+            &self.path(),
+            format!("the sum is of {}, and not of {reports}", plural(summed, "report")),
+        ))
     }
 
     /// Writes a copy of the database of a folder, as it is at this moment, to another folder, and reads all of it. A
@@ -709,7 +713,7 @@ impl StoredBatch {
 
     /// A sentence about its damaged reports, if it has any.
     pub(super) fn damage(&self) -> Option<String> {
-        (self.lost > 0).then(|| format!("batch {} has {} damaged reports", self.seq, self.lost))
+        (self.lost > 0).then(|| format!("batch {} has {}", self.seq, plural(self.lost, "damaged report")))
     }
 
     pub(super) fn ids(&self) -> Vec<ReportId> {
@@ -741,7 +745,8 @@ fn missing(counted: Option<Found>, state: &State) -> Option<(u64, String)> {
     };
     let lost = seen.saturating_sub(state.seen);
     let behind = changes.checked_sub(state.tally.changes).filter(|behind| *behind > 0)?;
-    Some((lost, format!("the last {behind} changes are lost, with {lost} acknowledged reports")))
+    let changes = if behind == 1 { "change is".to_owned() } else { format!("{behind} changes are") };
+    Some((lost, format!("the last {changes} lost, with {}", plural(lost, "acknowledged report"))))
 }
 
 /// The bytes of a page for reports of this task.

@@ -11,6 +11,7 @@ use super::super::{make_folders, make_task, sweep, task_folder, task_folders};
 use super::{Meter, Progress, read_batches, refuse_losses};
 use crate::store::{StoreError, TaskSettings, sum, take_out};
 use ldp_pca::internal::aggregate::MAX_RECORDS;
+use ldp_pca::internal::decimal::plural;
 use ldp_pca::report::{ReportId, report_bytes};
 use ldp_pca::task::TaskDigest;
 
@@ -157,7 +158,8 @@ fn merge_task(
                 merged.added += batch.reports.len() as u64;
                 sum(&mut total, task, &batch.reports);
                 if total.records() > limit {
-                    let problem = format!("its quota of {limit} reports has no room for those of the other folders");
+                    let problem =
+                        format!("its quota of {} has no room for those of the other folders", plural(limit, "report"));
                     return Err(StoreError::database(&folder, problem).into());
                 }
                 in_file(&folder, || change.append(&batch.ids(), &[&batch.bytes], report_bytes(task)))?;

@@ -18,6 +18,7 @@ use super::{Meter, Progress, all_folders};
 use crate::durable::{make_folder, sync_folder};
 use crate::store::{At, StoreError, TaskSettings, sum};
 use ldp_pca::aggregate::Aggregate;
+use ldp_pca::internal::decimal::plural;
 use ldp_pca::report::report_bytes;
 use ldp_pca::task::TaskDigest;
 
@@ -182,7 +183,8 @@ fn write_anew(
         change.put_sum(&total)?;
         let missing = seen.saturating_sub(total.records() + salvage.erased.len() as u64);
         if missing > 0 {
-            lost.push(format!("{missing} acknowledged reports are lost"));
+            let verb = if missing == 1 { "is" } else { "are" };
+            lost.push(format!("{} {verb} lost", plural(missing, "acknowledged report")));
         } else if counted.is_none() {
             lost.push("it is not known whether reports are lost".to_owned());
         }

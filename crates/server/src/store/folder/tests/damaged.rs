@@ -92,7 +92,7 @@ fn a_damaged_report_is_told_and_what_is_beside_it_stays() {
         let (file, into) = (database(root.path(), &task), root.path().join("into"));
         hurt(&file, &all[9].to_bytes());
         let before = fs::read(&file).unwrap();
-        assert_eq!(problems(root.path()), ["batch 2 has 1 damaged reports"]);
+        assert_eq!(problems(root.path()), ["batch 2 has 1 damaged report"]);
         let options = options();
         let store = FolderStore::open(root.path(), &[], options.clone()).unwrap();
         for report in &all[9..11] {
