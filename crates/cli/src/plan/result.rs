@@ -55,11 +55,11 @@ impl PlanResult {
             let from = from.as_deref().unwrap_or("not recoverable by any number of reports");
             text += &format!("  component {:<3} {share:<20} {from}\n", index + 1);
         }
-        text += &format!(
-            "  the {} others      eigenvalue {:.3e}\n",
-            plan.dimension.saturating_sub(plan.signals.len()),
-            plan.bulk
-        );
+        let others = match plan.dimension.saturating_sub(plan.signals.len()) {
+            1 => "other".to_owned(),
+            count => format!("{count} others"),
+        };
+        text += &format!("  the {others}      eigenvalue {:.3e}\n", plan.bulk);
         text.extend(self.notes.iter().map(|note| format!("note        {note}\n")));
         if let (Some(records), Some(predicted)) = (plan.records, &plan.predicted) {
             text += &predicted_text(&plural(records, "report"), predicted, plan.uninformed);

@@ -192,11 +192,12 @@ fn robust(path: &Path, task: &Task, reading: &Reading) -> Result<Option<Task>> {
     Ok(Some(Task::new(Schema::new(columns)?, task.bounding(), task.mechanism_spec(), task.folds())?))
 }
 
-/// The mean's share of the second moments about zero.
+/// The mean's share of the second moments about zero. It is below 1 where rounding leaves nothing beside the mean: the
+/// eigenvalues are divided by the rest.
 fn mean_share(moments: &SecondMoment) -> f64 {
     let square: f64 = moments.mean().iter().map(|entry| entry * entry).sum();
     let total = moments.clone().matrix().trace();
-    if total > 0.0 { square / total } else { 0.0 }
+    if total > 0.0 { (square / total).min(1.0 - f64::EPSILON) } else { 0.0 }
 }
 
 /// The eigenvalues of the sample's bounded records up to the first beyond the components, about a mean that has this
