@@ -59,8 +59,8 @@ def infer_schema(
     Warns
     -----
     SchemaWarning
-        For each column that looks odd: named like an identifier, constant, with texts among its numbers, or with a few
-        numbers that set its scale.
+        For each column that looks odd: named like an identifier, constant, with texts among its numbers, with numbers
+        that begin with 0 as codes do, or with a few numbers that set its scale.
     """
     table = arrow_of_pandas(sample) if is_pandas_frame(sample) else numbers_of(sample)
     if table is None:

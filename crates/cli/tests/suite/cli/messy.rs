@@ -96,10 +96,18 @@ fn in_a_form(cells: &[&str], forms: &str, words: &str, scale: f64) {
 #[test]
 fn numbers_in_other_forms_are_read_where_that_is_asked_for() {
     in_a_form(&["\"1,234\"", "999", "\"12,000.5\"", "NA"], "thousands", "thousands separators", 12000.5);
+    in_a_form(&["\"1,00,000\"", "999", "\"12,34,567\""], "thousands", "thousands separators", 1_234_567.0);
+    in_a_form(&["1_000", "25", "1\u{202f}500"], "thousands", "thousands separators", 1500.0);
     in_a_form(&["12.5%", "7 %", "0.01"], "percent", "per cent signs", 0.125);
     in_a_form(&["$5", "-$7.50", "0.5"], "currency", "currency signs", 7.5);
     in_a_form(&["\"€ 1,500\"", "20 €"], "thousands,currency", "thousands separators and currency signs", 1500.0);
     in_a_form(&["(15)", "7", "2.5"], "parentheses", "parentheses for a minus", 15.0);
+    // A point that separates thousands is no decimal point.
+    let points = ["1.234.567", "2.000.000", "3.000.000"];
+    let words = "holds numbers with thousands separators and decimal commas";
+    left_out("x", &points, words, "(--decimal-comma --number-format thousands)");
+    let (column, _) = inferred("x", &points, "--decimal-comma --number-format thousands --scaling max-abs");
+    assert_eq!(column["scale"], 3e6);
 }
 
 #[test]
