@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, PEOPLE, issued_ids, npy, npy_matrix};
+use crate::support::{Folder, PEOPLE, gzip, issued_ids, npy, npy_matrix};
 
 /// A command line, below it the exit code with the message, and after `>` a command that does what the message says.
 const TABLE: &str = include_str!("wrong-commands.txt");
@@ -67,6 +67,12 @@ fn folder() -> Folder {
     folder.write("texts.npy", npy("<U4", false, "(1, 2)", &[0; 32]));
     folder.write("complex.npy", npy("<c16", false, "(1, 2)", &[0; 32]));
     folder.write("ids.json", issued_ids(10));
+    folder.write("appended.npy", npy_matrix(&[&[2.0, 1.0], &[1.0, 2.0]]).repeat(2));
+    let packed = gzip(PEOPLE.as_bytes());
+    folder.write("cut.csv.gz", &packed[..packed.len() - 9]);
+    folder.write("junk.csv.gz", [&packed[..], b"\n"].concat());
+    folder.write("packed-twice.csv.gz", gzip(&packed));
+    folder.write("hexadecimal.csv", "x\n0x10\n0x11\n");
     for name in ["folder", "data/tasks", "data/deleted"] {
         std::fs::create_dir_all(folder.path(name)).unwrap();
     }
