@@ -102,10 +102,11 @@ pub mod sampling {
 
 /// Rows under a schema, what does not fit it, and what its inference noticed.
 pub mod schema {
+    pub use crate::schema::dialect::Dialect;
     pub use crate::schema::fit::Fit;
     pub use crate::schema::infer::numbers::{NumberForms, in_ascii, is_unread_number, plain_number, read_number};
     pub use crate::schema::infer::warning::{Oddity, Warning};
-    pub use crate::schema::table::{features_of_columns, positional_name, read_fields};
+    pub use crate::schema::table::{features_of_columns, positional_name, read_fields, stands_for_missing};
 }
 
 /// The size of a task's document.

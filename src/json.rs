@@ -104,6 +104,15 @@ impl<'a> Reader<'a> {
         self.rest_of_text()
     }
 
+    /// `true` or `false`.
+    pub(crate) fn boolean(&mut self) -> Read<bool> {
+        let found = self.peek();
+        let word = ["true", "false"].into_iter().find(|word| self.rest().starts_with(word.as_bytes()));
+        let word = word.ok_or_else(|| self.other_kind(found, "true or false"))?;
+        self.position += word.len();
+        Ok(word == "true")
+    }
+
     /// Whether a text comes next.
     pub(crate) fn at_text(&mut self) -> bool {
         self.peek() == Some(b'"')

@@ -4,7 +4,7 @@ use core::fmt;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::{Column, ColumnKind, Schema, SchemaError, Unseen};
+use super::{Column, ColumnKind, Dialect, Schema, SchemaError, Unseen};
 use crate::decimal::Json;
 use crate::json::{self, Read, Reader, deserialize_as_json, write_array, write_text};
 
@@ -31,18 +31,53 @@ impl Schema {
     }
 
     pub(crate) fn read(reader: &mut Reader<'_>) -> Read<Self> {
-        let mut columns = None;
+        let (mut columns, mut dialect) = (None, None);
         reader.object(&mut |reader, field| match field {
             "columns" => reader.once(field, &mut columns, |reader| reader.list(Column::read)),
-            _ => Err(reader.unknown_field(field, "a schema has 'columns' alone")),
+            "dialect" => reader.once(field, &mut dialect, Dialect::read),
+            _ => Err(reader.unknown_field(field, "a schema has 'columns' and maybe 'dialect'")),
         })?;
-        Self::new(reader.required("columns", columns)?).map_err(|error| reader.refused(&error))
+        let schema = Self::new(reader.required("columns", columns)?).map_err(|error| reader.refused(&error))?;
+        Ok(schema.with_dialect(dialect.unwrap_or_default()))
     }
 
     pub(crate) fn write(&self, out: &mut String) {
         out.push_str("{\"columns\":");
         write_array(&self.columns, out, Column::write);
+        if !self.dialect.is_usual() {
+            self.dialect.write(out);
+        }
         out.push('}');
+    }
+}
+
+impl Dialect {
+    fn read(reader: &mut Reader<'_>) -> Read<Self> {
+        const FIELDS: &str = "a dialect has 'header', 'separator' and 'decimal_comma'";
+        let (mut header, mut separator, mut decimal_comma) = (None, None, None);
+        reader.object(&mut |reader, field| match field {
+            "header" => reader.once(field, &mut header, Reader::boolean),
+            "separator" => reader.once(field, &mut separator, |reader| {
+                let text = reader.text()?;
+                let mut letters = text.chars();
+                let letter = letters.next().filter(|letter| Self::separates(*letter) && letters.next().is_none());
+                letter.ok_or_else(|| reader.unknown_value(&text, "give one character that no number or quote has"))
+            }),
+            "decimal_comma" => reader.once(field, &mut decimal_comma, Reader::boolean),
+            _ => Err(reader.unknown_field(field, FIELDS)),
+        })?;
+        Ok(Self {
+            header: reader.required("header", header)?,
+            separator: reader.required("separator", separator)?,
+            decimal_comma: reader.required("decimal_comma", decimal_comma)?,
+        })
+    }
+
+    fn write(self, out: &mut String) {
+        let Self { header, separator, decimal_comma } = self;
+        out.push_str(&format!(",\"dialect\":{{\"header\":{header},\"separator\":"));
+        write_text(&separator.to_string(), out);
+        out.push_str(&format!(",\"decimal_comma\":{decimal_comma}}}"));
     }
 }
 

@@ -7,6 +7,7 @@
 //! short) is missing, as an empty answer is: whether there is a report must tell nothing of the record. The `check_…`
 //! functions name what does not fit, for the owner of the records.
 
+pub(crate) mod dialect;
 mod document;
 mod error;
 pub(crate) mod fit;
@@ -20,9 +21,10 @@ use serde::Serialize;
 
 use crate::decimal::Decimal;
 
+use dialect::Dialect;
 pub use error::SchemaError;
-use table::read_fields;
 pub(crate) use table::{features_of_columns, positional_name};
+use table::{read_fields, stands_for_missing};
 
 /// The largest number of encoded features.
 pub const MAX_DIMENSION: usize = 32_768;
@@ -49,6 +51,8 @@ const MAX_SCALING: f64 = 1e100;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Schema {
     columns: Vec<Column>,
+    #[serde(skip_serializing_if = "Dialect::is_usual")]
+    dialect: Dialect,
     /// The positions of the columns in the order of their names.
     #[serde(skip)]
     by_name: Vec<usize>,
@@ -196,7 +200,7 @@ impl Schema {
         if dimension == 0 || dimension > MAX_DIMENSION {
             return Err(SchemaError::Dimension(dimension));
         }
-        Ok(Self { columns, by_name, dimension })
+        Ok(Self { columns, dialect: Dialect::default(), by_name, dimension })
     }
 
     /// `dimension` numeric columns c1, c2, … without scaling.
@@ -371,6 +375,22 @@ impl Schema {
     }
 }
 
+/// What our own crates need and others do not.
+#[doc(hidden)]
+impl Schema {
+    /// How a text file of its records is read, where nobody says otherwise.
+    #[must_use]
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// The schema of files in this dialect.
+    #[must_use]
+    pub fn with_dialect(self, dialect: Dialect) -> Self {
+        Self { dialect, ..self }
+    }
+}
+
 impl Column {
     /// A column without a label.
     #[must_use]
@@ -476,13 +496,6 @@ fn whole(text: &str) -> Option<&str> {
     let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let is_whole = are_digits(digits.strip_prefix('-').unwrap_or(digits)) && !zeros.is_empty();
     (is_whole && zeros.bytes().all(|byte| byte == b'0')).then_some(digits)
-}
-
-/// Whether a field of a file marks a missing value: nothing, or one of the names that data frames know. (A number that
-/// is not finite, `inf` for instance, is missing too.)
-fn stands_for_missing(field: &str) -> bool {
-    const NAMES: [&str; 9] = ["", "NA", "N/A", "#N/A", "<NA>", "NaN", "null", "None", "nil"];
-    NAMES.iter().any(|name| field.eq_ignore_ascii_case(name))
 }
 
 /// The positions of `texts` in their order, or the first text that occurs twice.
@@ -801,7 +814,8 @@ mod tests {
     #[test]
     fn json_is_strict() {
         let labelled = schema().columns.into_iter().map(|column| Column { label: Some("\"π\"".into()), ..column });
-        for schema in [schema(), Schema::new(labelled.collect()).unwrap()] {
+        let tabs = Dialect { header: false, separator: '\t', decimal_comma: true };
+        for schema in [schema(), Schema::new(labelled.collect()).unwrap(), schema().with_dialect(tabs)] {
             let text = schema.to_json();
             assert_eq!(text, serde_json::to_string(&schema).unwrap());
             assert_eq!(Schema::from_json(&text).unwrap(), schema);
@@ -821,6 +835,30 @@ mod tests {
             r#"{"columns":[{"name":"a","type":"numeric","offset":0,"scale":1}],"extra":1}"#,
         ] {
             assert!(matches!(Schema::from_json(bad), Err(SchemaError::Json(_))), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_dialect_is_stated_whole_and_only_where_it_is_not_the_usual_one() {
+        let column =
+            r#"{"columns":[{"type":"ignored","name":"a"},{"type":"numeric","name":"b","offset":0.0,"scale":1.0}]"#;
+        let read = |dialect: &str| Schema::from_json(&format!(r#"{column},"dialect":{dialect}}}"#));
+        let usual = read(r#"{"header":true,"separator":",","decimal_comma":false}"#).unwrap();
+        assert_eq!(usual.to_json(), format!("{column}}}"));
+        let pipes = r#"{"header":false,"separator":"|","decimal_comma":false}"#;
+        assert_eq!(read(pipes).unwrap().to_json(), format!(r#"{column},"dialect":{pipes}}}"#));
+        assert_ne!(read(pipes).unwrap(), usual);
+        for bad in [
+            "{}",
+            "null",
+            r#"{"header":"no","separator":"|","decimal_comma":false}"#,
+            r#"{"header":false,"separator":"||","decimal_comma":false}"#,
+            r#"{"header":false,"separator":"\"","decimal_comma":false}"#,
+            r#"{"header":false,"separator":"é","decimal_comma":false}"#,
+            r#"{"header":false,"separator":"|","decimal_comma":0}"#,
+            r#"{"header":false,"separator":"|","decimal_comma":false,"quote":"'"}"#,
+        ] {
+            assert!(read(bad).is_err(), "{bad}");
         }
     }
 

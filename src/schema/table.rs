@@ -30,6 +30,14 @@ impl Schema {
     }
 }
 
+/// Whether a field of a file marks a missing value: nothing, or one of the names that data frames know. (A number that
+/// is not finite, `inf` for instance, is missing too.)
+#[must_use]
+pub fn stands_for_missing(field: &str) -> bool {
+    const NAMES: [&str; 9] = ["", "NA", "N/A", "#N/A", "<NA>", "NaN", "null", "None", "nil"];
+    NAMES.iter().any(|name| field.eq_ignore_ascii_case(name))
+}
+
 /// The value of every column out of text fields in the order of the columns, or why it cannot be read.
 pub fn read_fields<'a, S: AsRef<str>>(schema: &'a Schema, fields: &'a [S]) -> Vec<Result<Value<'a>, SchemaError>> {
     let fields = fields.iter().map(|field| field.as_ref().trim()).chain(core::iter::repeat(""));

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::super::{Column, ColumnKind, MAX_DIMENSION, OTHER, SchemaError, Unseen, stands_for_missing};
+use super::super::table::stands_for_missing;
+use super::super::{Column, ColumnKind, MAX_DIMENSION, OTHER, SchemaError, Unseen};
 use super::looks::{self, Looks};
 use super::numbers::{NumberForms, in_ascii, is_padded, plain_number};
 use super::{InferenceOptions, Oddity, Scaling, Warning};
