@@ -12,6 +12,8 @@ pub(super) enum Looks {
     Date,
     /// An e-mail address or a UUID: it identifies somebody.
     Identifier,
+    /// A text that is rather a document than a category.
+    FreeText,
     Text,
 }
 
@@ -19,6 +21,9 @@ impl Looks {
     pub(super) fn of(text: &str) -> Self {
         if is_identifier(text) {
             return Self::Identifier;
+        }
+        if is_free_text(text) {
+            return Self::FreeText;
         }
         if !text.bytes().any(|byte| byte.is_ascii_digit()) {
             return Self::Text;
@@ -48,6 +53,18 @@ fn is_identifier(text: &str) -> bool {
     text.len() == 36
         && lengths.eq([8, 4, 4, 4, 12])
         && text.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
+}
+
+/// The most characters of a category that nobody names.
+const LONGEST: usize = 64;
+
+/// Whether this is longer than a category, or has markup or control characters other than line ends and tabs.
+fn is_free_text(text: &str) -> bool {
+    let encloses = |open: char, close: char| text.starts_with(open) && text.ends_with(close);
+    let is_markup = text.starts_with("<!") || (text.starts_with('<') && (text.contains("</") || text.contains("/>")));
+    let is_json = text.contains(':') && (encloses('{', '}') || encloses('[', ']'));
+    let is_control = |letter: char| letter.is_control() && !"\t\r\n".contains(letter);
+    text.chars().nth(LONGEST).is_some() || is_markup || is_json || text.contains(is_control)
 }
 
 /// Whether this is a day, a month of a year, or either with a time of day.
@@ -225,6 +242,17 @@ mod tests {
             ["paid", "grid", "age", "names of", "idea", "identity", "c1", "", "_", "shipment", "keyboard", "email2"]
         {
             assert!(!names_identifiers(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn documents_are_no_categories() {
+        let long = "x".repeat(65);
+        for text in [&*long, "<p>Moved</p>", "<br/>", "<!-- -->", r#"{"a": 1}"#, r#"[{"a": 1}]"#, "a\0b", "\u{1b}[0m"] {
+            assert_eq!(Looks::of(text), Looks::FreeText, "{text}");
+        }
+        for text in [&long[1..], &*"é".repeat(64), "<5", "<none>", ">50K", "{a}", "[18:25)", "two\nlines", "a\tb"] {
+            assert_eq!(Looks::of(text), Looks::Text, "{text}");
         }
     }
 

@@ -79,6 +79,8 @@ pub struct Inference {
     rows: u64,
     /// The names are those of positions, and the first row alone counts up.
     counts_up: bool,
+    /// Those of the names.
+    warnings: Vec<Warning>,
 }
 
 /// An inferred schema, and what the sample shows about it.
@@ -119,7 +121,7 @@ impl Inference {
         }
         let columns = names.iter().map(|name| Observed::new(name, &options)).collect();
         let counts_up = names.iter().enumerate().all(|(place, name)| *name == positional_name(place));
-        Ok(Self { columns, options, rows: 0, counts_up })
+        Ok(Self { columns, options, rows: 0, counts_up, warnings: vec![] })
     }
 
     /// Reads one row of text fields.
@@ -150,7 +152,7 @@ impl Inference {
         if self.rows == 0 {
             return Err(SchemaError::EmptySample);
         }
-        let mut warnings = vec![];
+        let mut warnings = self.warnings;
         if self.counts_up && self.rows > 1 {
             warnings.push(Warning { column: None, left_out: false, oddity: Oddity::NumbersAsHeader });
         }
@@ -183,6 +185,17 @@ impl Inference {
             return Err(SchemaError::Unscalable(place + 1));
         }
         Ok(Inferred { schema: Schema::new(columns)?, always_zero, missing, rows: self.rows, warnings })
+    }
+}
+
+/// What our own crates need and others do not.
+#[doc(hidden)]
+impl Inference {
+    /// Warns that the header has no name for this column, unless it is ignored.
+    pub fn unnamed(&mut self, column: String) {
+        if !self.options.ignore.contains(&column) {
+            self.warnings.push(Warning { column: Some(column), left_out: false, oddity: Oddity::Unnamed });
+        }
     }
 }
 

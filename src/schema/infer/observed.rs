@@ -27,6 +27,7 @@ pub(super) struct Observed {
     unread_numbers: u64,
     dates: u64,
     identifiers: u64,
+    free_texts: u64,
     texts: u64,
     forms: NumberForms,
     minimum: f64,
@@ -87,7 +88,7 @@ impl Observed {
     }
 
     fn present(&self) -> u64 {
-        self.numbers + self.formatted + self.dates + self.identifiers + self.texts
+        self.numbers + self.formatted + self.dates + self.identifiers + self.free_texts + self.texts
     }
 
     /// Reads the field of one row; `place` is the column's, for errors.
@@ -128,9 +129,10 @@ impl Observed {
                 }
                 Looks::Date => self.dates += 1,
                 Looks::Identifier => self.identifiers += 1,
+                Looks::FreeText => self.free_texts += 1,
                 Looks::Text => self.texts += 1,
             }
-            let a_word = matches!(looks, Looks::Text | Looks::Identifier);
+            let a_word = matches!(looks, Looks::Text | Looks::FreeText | Looks::Identifier);
             if a_word && self.numeric && self.values.len() > self.most {
                 // Too many numbers to be categories: the text is more likely a mistake in a numeric column.
                 return Err(SchemaError::TextAmongNumbers(place));
@@ -227,6 +229,9 @@ impl Observed {
         }
         if self.identifiers > 0 {
             return Some(Oddity::Identifiers);
+        }
+        if self.free_texts > 0 {
+            return Some(Oddity::FreeTexts);
         }
         if self.formatted > 0 && most(self.formatted + self.numbers) {
             let unread = self.unread_numbers > 0;

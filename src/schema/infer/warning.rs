@@ -34,6 +34,8 @@ pub enum Oddity {
     },
     /// E-mail addresses or UUIDs.
     Identifiers,
+    /// Texts that are longer than 64 characters, or have markup or control characters.
+    FreeTexts,
     /// The column has a name as identifiers have.
     NamedLikeIdentifier,
     /// Numbers with signs that have to be allowed.
@@ -61,6 +63,8 @@ pub enum Oddity {
     Outlier,
     /// Consecutive numbers, which may be names of columns, were read as a record.
     NumbersAsHeader,
+    /// The header has no name for the column.
+    Unnamed,
 }
 
 impl Oddity {
@@ -71,6 +75,7 @@ impl Oddity {
             Self::ManyTexts { .. } => "many-texts",
             Self::NearlyUnique { .. } => "nearly-unique",
             Self::Identifiers => "identifiers",
+            Self::FreeTexts => "free-texts",
             Self::NamedLikeIdentifier => "named-like-identifier",
             Self::FormattedNumbers(_) => "formatted-numbers",
             Self::UnreadNumbers => "unread-numbers",
@@ -82,6 +87,7 @@ impl Oddity {
             Self::Constant => "constant",
             Self::Outlier => "outlier",
             Self::NumbersAsHeader => "numbers-as-header",
+            Self::Unnamed => "unnamed",
         }
     }
 }
@@ -93,6 +99,7 @@ impl fmt::Display for Oddity {
             Self::ManyTexts { most } => write!(f, "has more than {most} different texts"),
             Self::NearlyUnique { different, values } => write!(f, "has {different} different texts in {values} values"),
             Self::Identifiers => f.write_str("holds e-mail addresses or UUIDs"),
+            Self::FreeTexts => f.write_str("holds texts of more than 64 characters, markup or control characters"),
             Self::NamedLikeIdentifier => f.write_str("is named like an identifier"),
             Self::FormattedNumbers(forms) => write!(f, "holds numbers with {forms}"),
             Self::UnreadNumbers => f.write_str("holds numbers in a form that is not read"),
@@ -107,6 +114,7 @@ impl fmt::Display for Oddity {
             Self::Constant => f.write_str("has the same value in every row"),
             Self::Outlier => f.write_str("has a few numbers more than 8 times as large as nine in ten of the others"),
             Self::NumbersAsHeader => f.write_str("holds consecutive whole numbers, as a header of years does"),
+            Self::Unnamed => f.write_str("has no name in the header"),
         }
     }
 }
@@ -127,6 +135,7 @@ impl fmt::Display for Warning {
             Oddity::ManyTexts { .. }
             | Oddity::NearlyUnique { .. }
             | Oddity::Identifiers
+            | Oddity::FreeTexts
             | Oddity::NamedLikeIdentifier => "name it as categorical if its texts may become public",
             Oddity::FormattedNumbers(_) => "name the format of its numbers, or write them plainly",
             Oddity::UnreadNumbers => "write them with digits, a sign and a decimal point alone",
@@ -145,6 +154,7 @@ impl fmt::Display for Warning {
                 "check them: a record with one says little of its other columns, and only robust scaling ignores them"
             }
             Oddity::NumbersAsHeader => "it was read as a record; say so if it is a header",
+            Oddity::Unnamed => "it is called by its position; name it, or ignore it",
         })
     }
 }
