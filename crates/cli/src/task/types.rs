@@ -30,9 +30,10 @@ impl Types {
 
 fn module(task: &Task) -> String {
     let read = || task.schema().columns().iter().filter(|column| column.kind != ColumnKind::Ignored);
-    let columns: String = task.schema().columns().iter().map(|column| format!("  {},\n", json(column))).collect();
+    let columns: Vec<String> = task.schema().columns().iter().map(json).collect();
+    let lines: String = columns.iter().map(|column| format!("  {column},\n")).collect();
     // The JSON of the task, which is TypeScript too, with each column in a line of its own.
-    let document = task.to_json().replacen(&task.schema().to_json(), &format!("{{\"columns\":[\n{columns}]}}"), 1);
+    let document = task.to_json().replacen(&format!("[{}]", columns.join(",")), &format!("[\n{lines}]"), 1);
     let fields: String =
         read().map(|column| format!("  readonly {}: {};\n", json(&column.name), value(column))).collect();
     let labels: String = read().filter_map(listed).map(|line| format!("  {line},\n")).collect();
