@@ -7,12 +7,14 @@ use std::path::Path;
 use ldp_pca::internal::schema::NumberForms;
 use ldp_pca::linalg::SymmetricMatrix;
 use ldp_pca::schema::Schema;
+use ldp_pca::schema::infer::{InferenceOptions, Inferred};
+use ldp_pca_records::has_names_of;
 use ldp_pca_server::ServerConfig;
 
 use crate::columnar::{Content, for_each_report_batch};
 use crate::error::{CliError, Result};
 use crate::records::{Header, Opening, RecordFile, Row, is_header_of, looks_like_names};
-use crate::{files, serve};
+use crate::{files, schema, serve};
 
 /// The name of a file in messages.
 const NAME: &str = "fuzzed";
@@ -37,10 +39,19 @@ const MOST_ROWS: usize = 1 << 16;
 /// # Errors
 /// The message that a user would see.
 pub fn records(bytes: &[u8], choice: u8, schema: Option<&Schema>) -> Result<Records> {
+    let opening = opening(choice);
+    let is_header = |fields: &[&str]| match schema {
+        Some(schema) => is_header_of(schema, fields),
+        None => looks_like_names(fields),
+    };
+    read(RecordFile::new(Path::new(NAME), Cursor::new(bytes.to_vec()), &opening, is_header)?)
+}
+
+fn opening(choice: u8) -> Opening {
     let choice = usize::from(choice);
-    let opening = Opening {
+    Opening {
         header: [Header::Auto, Header::Yes, Header::No][choice % 3],
-        decimal_comma: choice / 3 % 2 == 1,
+        decimal_comma: Some(choice / 3 % 2 == 1),
         separator: [None, Some(b','), Some(b';'), Some(b'\t')][choice / 6 % 4],
         number_format: match choice / 48 % 3 {
             0 => None,
@@ -49,12 +60,30 @@ pub fn records(bytes: &[u8], choice: u8, schema: Option<&Schema>) -> Result<Reco
         },
         by_header: choice >= 144,
         ..Opening::default()
-    };
-    let is_header = |fields: &[&str]| match schema {
-        Some(schema) => is_header_of(schema, fields),
-        None => looks_like_names(fields),
-    };
-    let file = RecordFile::new(Path::new(NAME), Cursor::new(bytes.to_vec()), &opening, is_header)?;
+    }
+}
+
+/// Infers the schema of a public sample; the choice is that of the options.
+///
+/// # Errors
+/// The message that a user would see.
+pub fn inferred(bytes: &[u8], choice: u8) -> Result<Inferred> {
+    let opening = Opening { by_header: false, ..opening(choice) };
+    let file = RecordFile::new(Path::new(NAME), Cursor::new(bytes.to_vec()), &opening, looks_like_names)?;
+    schema::infer_from(Path::new(NAME), file, &opening, &InferenceOptions::default(), true)
+}
+
+/// Reads the records of a device, as the schema says.
+///
+/// # Errors
+/// The message that a user would see.
+pub fn records_of(bytes: &[u8], schema: &Schema) -> Result<Records> {
+    let opening = Opening { by_header: true, ..Opening::default() }.under(schema, Path::new(NAME));
+    let is_header = |fields: &[&str]| has_names_of(schema, fields);
+    read(RecordFile::new(Path::new(NAME), Cursor::new(bytes.to_vec()), &opening, is_header)?)
+}
+
+fn read(file: RecordFile) -> Result<Records> {
     let mut found = Records {
         names: file.names().map(<[String]>::to_vec),
         rows: vec![],

@@ -7,13 +7,14 @@ use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ldp_pca::internal::schema::{Fit, NumberForms, positional_name};
+use ldp_pca::internal::schema::{Dialect, Fit, NumberForms, positional_name};
 use ldp_pca::record::{BoundedRecord, Bounding};
-use ldp_pca::schema::{Column, ColumnKind, Schema};
+use ldp_pca::schema::infer::InferenceOptions;
+use ldp_pca::schema::{Column, ColumnKind, Schema, SchemaError};
 use ldp_pca::task::Task;
 use ldp_pca_records::{
-    FileFormat, Layout, Notation, OptionNames, Problem, Row as TextRow, TextOptions, TextRows, named_tab,
-    parse_separator, start_of,
+    FileFormat, Layout, Notation, OptionNames, Problem, Row as TextRow, Sample, TextOptions, TextRows, has_names_of,
+    named_tab, no_table, parse_separator, start_of,
 };
 pub(super) use ldp_pca_records::{Header, is_header_of, looks_like_names};
 use serde::Serialize;
@@ -27,16 +28,19 @@ use super::kind::{self, Needed};
 use super::output::{note, reading};
 
 const HEADERS: [Choice<Header>; 3] = [
-    ("auto", "Look at the first line (`randomize`: it does)", Header::Auto),
+    ("auto", "Look at the first line (`randomize`: it does), unless the schema says that it is a record", Header::Auto),
     ("yes", "It does", Header::Yes),
     ("no", "It is a record", Header::No),
 ];
 
 const OPTIONS: OptionNames = OptionNames {
+    header: "--header yes or --header no",
     separator: "--separator",
     decimal_comma: "--decimal-comma",
     number_format: "--number-format",
     categorical: "--categorical",
+    categories: "--categories",
+    ignore: "--ignore",
 };
 
 /// What records may be in.
@@ -55,7 +59,7 @@ pub(super) const SAMPLE: &str = concat!("A public sample: ", formats!(), ", gzip
 /// The part of `--help` with the options of [`Reading`].
 pub const READING: &str = concat!("Reading records (", formats!(), ", gzip or not)");
 
-/// How a file of records is read.
+/// How a file of records is read: as the options say, or else as the schema says of the sample that it comes from.
 #[derive(Args, Clone, Default)]
 pub struct Opening {
     /// Whether the first line of a CSV file names its columns
@@ -65,9 +69,10 @@ pub struct Opening {
     /// ends in .tsv or .tab, otherwise what separates the first lines]
     #[arg(long, value_parser = parse_separator, help_heading = READING)]
     pub(super) separator: Option<u8>,
-    /// Numbers of a text file have a decimal comma, as 1,5
-    #[arg(long, help_heading = READING)]
-    pub(super) decimal_comma: bool,
+    /// Numbers of a text file have a decimal comma, as 1,5 [default: as the schema says]
+    #[arg(long, value_name = "WHETHER", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(help_heading = READING)]
+    pub(super) decimal_comma: Option<bool>,
     /// What numbers of a text file may have, with commas between: thousands (1,234), percent (12.5% is 0.125), currency
     /// ($5 or 5 EUR, without conversion), parentheses ((5) is -5)
     #[arg(long, value_name = "FORM,FORM", value_parser = NumberForms::parse, help_heading = READING)]
@@ -107,9 +112,32 @@ impl Opening {
         self.by_header && self.header == Header::No && (self.separator.is_some() || named_tab(&name))
     }
 
+    /// As a file of the schema's records is opened: what no option says is as the schema says. The header shows which
+    /// of the usual separators it has, and a name may say that a file is no text.
+    pub(super) fn under(&self, schema: &Schema, path: &Path) -> Self {
+        let dialect = schema.dialect();
+        if dialect == Dialect::default() {
+            return self.clone();
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        let (_, extension) = name.trim_end_matches(".gz").rsplit_once('.').unwrap_or_default();
+        let is_text = !["npy", "parquet", "pq", "arrow", "arrows", "feather", "ipc"].contains(&extension);
+        let is_bare = self.header == Header::Auto && !dialect.header && is_text;
+        let header = if is_bare { Header::No } else { self.header };
+        let is_shown = header != Header::No && b",;\t".contains(&(dialect.separator as u8));
+        let is_named = dialect.separator == ',' && named_tab(&name);
+        let stated = Some(dialect.separator as u8).filter(|_| !is_shown && !is_named);
+        Self {
+            header,
+            separator: self.separator.or(stated),
+            decimal_comma: self.decimal_comma.or(Some(dialect.decimal_comma)),
+            ..self.clone()
+        }
+    }
+
     fn text(&self) -> TextOptions {
         let &Self { header, separator, decimal_comma, number_format, by_header, one_column } = self;
-        let forms = number_format.unwrap_or_default();
+        let (decimal_comma, forms) = (decimal_comma.unwrap_or_default(), number_format.unwrap_or_default());
         TextOptions { header, separator, by_header, one_column, decimal_comma, forms, names: &OPTIONS }
     }
 }
@@ -153,11 +181,14 @@ impl RecordFile {
         let is_packed = !is_text || path.extension().is_some_and(|extension| extension == "gz");
         let mut content = if is_packed { unpacked(path, raw)? } else { Box::new(BufReader::new(raw)) };
         let start = start_of(&mut content).in_file(path)?;
+        let format = if is_text { FileFormat::Text } else { FileFormat::of(&start) };
         let other = Needed::Records(concat!("give ", formats!())).problem(kind::Kind::of(&start));
+        let is_plain = other.is_none() && format == FileFormat::Text;
+        let other = if is_plain { no_table(&start, opening.separator, &OPTIONS) } else { other };
         if let Some(problem) = other.as_ref().filter(|_| !opening.by_header) {
             return Err(CliError::file(path, problem));
         }
-        let rows = match if is_text { FileFormat::Text } else { FileFormat::of(&start) } {
+        let rows = match format {
             FileFormat::NumPy => Rows::Npy(NpyRows::new(path, Cursor::new(start).chain(content))?),
             kind @ (FileFormat::Parquet | FileFormat::ArrowFile | FileFormat::ArrowStream) => {
                 let content = Content::Stream(Box::new(Cursor::new(start).chain(content)));
@@ -199,6 +230,14 @@ impl RecordFile {
             Rows::Text(rows) => rows.columns(),
             Rows::Npy(rows) => (0..rows.columns()).map(positional_name).collect(),
             Rows::Columnar(rows) => rows.names().to_vec(),
+        }
+    }
+
+    /// A sample of its rows, for a schema that is to be public.
+    pub(super) fn sample(&self, options: InferenceOptions) -> core::result::Result<Sample, SchemaError> {
+        match &self.rows {
+            Rows::Text(rows) => Sample::of_text(rows, options),
+            Rows::Npy(_) | Rows::Columnar(_) => Sample::new(&self.columns(), options, self.notation()),
         }
     }
 
@@ -330,8 +369,9 @@ fn read_once(
     opening: &Opening,
     mut visit: impl FnMut(Vec<f64>) -> Result<()>,
 ) -> Result<(&'static str, Counts)> {
+    let opening = &opening.under(schema, path);
     let is_header = |fields: &[&str]| match opening.by_header {
-        true => schema.match_header(fields).is_ok(),
+        true => has_names_of(schema, fields),
         false => is_header_of(schema, fields),
     };
     let mut file = RecordFile::open(path, opening, is_header)?;

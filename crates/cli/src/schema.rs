@@ -7,13 +7,13 @@ use clap::{Args, Subcommand};
 use ldp_pca::internal::schema::{NumberForms, Oddity, Warning};
 use ldp_pca::schema::infer::{InferenceOptions, Inferred, Scaling};
 use ldp_pca::schema::{Column, ColumnKind, Schema, SchemaError, Unseen};
-use ldp_pca_records::Sample;
+use ldp_pca_records::{Header, Sample, SampleError};
 use serde::Serialize;
 
 use super::choice::{Choice, one_of};
 use super::error::{CliError, Result};
 use super::files;
-use super::output::{Format, grouped, note, plural, wrote};
+use super::output::{Format, first, grouped, note, plural, wrote};
 use super::records::{self, Opening, RecordFile, Row, looks_like_names};
 use super::table::{self, Align, Table};
 use super::writing::{self, Kind, Target};
@@ -26,10 +26,11 @@ pub(super) enum SchemaCommand {
     /// becomes part of the public task. So the sample must be public: never infer a schema from the records to be
     /// protected.
     ///
-    /// It prints a line for each column, and a warning for each that looks odd. A column is left out if it has more
-    /// than 32 different texts, if its texts hardly repeat, or if it holds e-mail addresses, dates or numbers in
-    /// another format: --categorical or --categories puts its values into the schema. Numbers that begin with 0, such as
-    /// postal codes, are texts unless --numeric names their column.
+    /// It says what of the sample becomes public, prints a line for each column, and a warning for each that looks odd.
+    /// A column is left out if it has more than 32 different texts, if its texts hardly repeat or are longer than 64
+    /// characters, or if it holds e-mail addresses, dates or numbers in another format: --categorical or --categories
+    /// puts its values into the schema. Numbers that begin with 0, such as postal codes, are texts unless --numeric
+    /// names their column. A file that may have been read in another way than it was written is refused.
     Infer(Infer),
 }
 
@@ -101,6 +102,7 @@ struct InferResult {
     features: usize,
     always_zero: Vec<String>,
     missing: BTreeMap<String, u64>,
+    public: Public,
     scaling: &'static str,
     columns: Vec<ColumnResult>,
     warnings: Vec<WarningResult>,
@@ -108,6 +110,16 @@ struct InferResult {
     output: Option<Target>,
     #[serde(skip_serializing_if = "Option::is_none")]
     schema: Option<serde_json::Value>,
+}
+
+/// What of the sample the schema makes public.
+#[derive(Serialize)]
+struct Public {
+    /// The columns whose names are those of the sample.
+    names: Vec<String>,
+    /// The columns whose offset and scale follow from their numbers.
+    scaled: Vec<String>,
+    categories: BTreeMap<String, Vec<String>>,
 }
 
 #[derive(Serialize)]
@@ -156,8 +168,10 @@ impl Infer {
             categories: self.categories,
             ..InferenceOptions::default()
         };
-        let inferred = infer(&self.sample, &self.opening, &options)?;
+        let inferred = infer(&self.sample, &self.opening, &options, true)?;
         let json = serde_json::to_string_pretty(&inferred.schema).map_err(CliError::failed)?;
+        let public = Public::new(&inferred.schema, self.scaling);
+        public.note();
         if let Some(output) = &self.output {
             writing::write(output, format!("{json}\n").as_bytes())?;
         }
@@ -168,6 +182,7 @@ impl Infer {
             columns: inferred.schema.columns().iter().map(|column| ColumnResult::new(column, &inferred)).collect(),
             always_zero: inferred.always_zero,
             missing: inferred.missing.into_iter().collect(),
+            public,
             warnings: inferred.warnings.iter().map(WarningResult::new).collect(),
             schema: if self.output.is_none() { serde_json::to_value(&inferred.schema).ok() } else { None },
             output: self.output,
@@ -202,8 +217,12 @@ impl InferResult {
             ("features", Align::Right),
         ]);
         for column in &self.columns {
-            let cells =
-                vec![shown(&column.name), column.kind.clone(), grouped(column.missing), column.features.to_string()];
+            let cells = vec![
+                shown(&column.name, NAME_LENGTH),
+                column.kind.clone(),
+                grouped(column.missing),
+                column.features.to_string(),
+            ];
             table.remark(cells, column.remark(self.scaling));
         }
         text += &table.text(table::width(), 0);
@@ -211,10 +230,52 @@ impl InferResult {
     }
 }
 
-/// A name in one line, and not too long.
-fn shown(name: &str) -> String {
-    let mut letters = name.chars().map(|letter| if letter.is_control() { '�' } else { letter });
-    let mut start: String = letters.by_ref().take(NAME_LENGTH).collect();
+/// The most characters of a category that are shown.
+const VALUE_LENGTH: usize = 64;
+/// The most names or categories that are shown: as many as a column has that nobody names.
+const SHOWN: usize = 32;
+
+impl Public {
+    fn new(schema: &Schema, scaling: Scaling) -> Self {
+        let columns = schema.columns();
+        let is_scaled =
+            |column: &&Column| scaling != Scaling::None && matches!(column.kind, ColumnKind::Numeric { .. });
+        let name = |column: &Column| column.name.clone();
+        let categories = columns.iter().filter_map(|column| match &column.kind {
+            ColumnKind::Categorical { values, .. } => Some((name(column), values.clone())),
+            _ => None,
+        });
+        Self {
+            names: if schema.dialect().header { columns.iter().map(name).collect() } else { vec![] },
+            scaled: columns.iter().filter(is_scaled).map(name).collect(),
+            categories: categories.collect(),
+        }
+    }
+
+    fn note(&self) {
+        let listed = |texts: &[String]| first(texts.iter().map(|text| shown(text, VALUE_LENGTH)), SHOWN);
+        if !self.names.is_empty() {
+            note(format_args!("note: public: {}: {}", plural(self.names.len() as u64, "name"), listed(&self.names)));
+        }
+        if !self.scaled.is_empty() {
+            note(format_args!("note: public: offset and scale of {}", listed(&self.scaled)));
+        }
+        for (name, values) in &self.categories {
+            let name = shown(name, NAME_LENGTH);
+            note(format_args!("note: public: {} of '{name}': {}", categories(values.len()), listed(values)));
+        }
+    }
+}
+
+/// How many categories there are.
+fn categories(count: usize) -> String {
+    if count == 1 { "1 category".into() } else { format!("{} categories", grouped(count as u64)) }
+}
+
+/// A text in one line, and not too long.
+fn shown(text: &str, most: usize) -> String {
+    let mut letters = text.chars().map(|letter| if letter.is_control() { '�' } else { letter });
+    let mut start: String = letters.by_ref().take(most).collect();
     if letters.next().is_some() {
         start.pop();
         start.push('…');
@@ -246,8 +307,7 @@ impl ColumnResult {
         match &self.found {
             Found::Numeric { offset: 0.0, scale } => format!("scale {} ({scaling})", short(*scale)),
             Found::Numeric { offset, scale } => format!("scale {} from {} ({scaling})", short(*scale), short(*offset)),
-            Found::Categorical { categories } if *categories == 1 => "1 category".into(),
-            Found::Categorical { categories } => format!("{} categories", grouped(*categories as u64)),
+            Found::Categorical { categories: count } => categories(*count),
             Found::Ignored { reason } => reason.clone(),
         }
     }
@@ -265,10 +325,13 @@ impl WarningResult {
         let option = match &warning.oddity {
             Oddity::FormattedNumbers(forms) => Some(options_of(*forms)),
             Oddity::NumbersAsHeader => Some("--header yes".into()),
-            Oddity::Constant | Oddity::NamedLikeIdentifier if !warning.left_out => Some(format!("--ignore {column}")),
+            Oddity::Constant | Oddity::NamedLikeIdentifier | Oddity::Unnamed if !warning.left_out => {
+                Some(format!("--ignore {column}"))
+            }
             Oddity::ManyTexts { .. }
             | Oddity::NearlyUnique { .. }
             | Oddity::Identifiers
+            | Oddity::FreeTexts
             | Oddity::NamedLikeIdentifier => Some(format!("--categorical {column}")),
             Oddity::PaddedNumbers if warning.left_out => Some(format!("--categorical {column} or --numeric {column}")),
             Oddity::PaddedNumbers => Some(format!("--numeric {column}")),
@@ -297,7 +360,7 @@ fn options_of(forms: NumberForms) -> String {
 pub fn inferred(path: &Path, opening: &Opening, ignore: &[String]) -> Result<Schema> {
     files::can_be_read_twice(path, "the schema is inferred first")?;
     let options = InferenceOptions { ignore: ignore.to_vec(), ..InferenceOptions::default() };
-    let inferred = infer(path, opening, &options)?;
+    let inferred = infer(path, opening, &options, true)?;
     let left_out = inferred.warnings.iter().filter(|warning| warning.left_out).count();
     if left_out > 0 {
         let many = if left_out == 1 { "one column is" } else { &format!("{left_out} columns are") };
@@ -309,15 +372,34 @@ pub fn inferred(path: &Path, opening: &Opening, ignore: &[String]) -> Result<Sch
     Ok(inferred.schema)
 }
 
-/// Reads a sample and infers its schema.
-pub(super) fn infer(path: &Path, opening: &Opening, options: &InferenceOptions) -> Result<Inferred> {
-    let mut file = RecordFile::open(path, opening, looks_like_names)?;
+/// Reads a sample and infers its schema. For a public one it is an error where the file may say something
+/// else than what was read.
+pub(super) fn infer(path: &Path, opening: &Opening, options: &InferenceOptions, is_public: bool) -> Result<Inferred> {
+    infer_from(path, RecordFile::open(path, opening, looks_like_names)?, opening, options, is_public)
+}
+
+/// Infers the schema of a file that is open.
+pub(super) fn infer_from(
+    path: &Path,
+    mut file: RecordFile,
+    opening: &Opening,
+    options: &InferenceOptions,
+    is_public: bool,
+) -> Result<Inferred> {
     file.only(|name| !options.ignore.iter().any(|ignored| ignored == name), false);
     let part = file.part();
     let columns = file.columns();
-    let mut sample = Sample::new(&columns, options.clone(), file.notation()).map_err(|error| match error {
+    let is_guess = opening.header == Header::Auto && file.names().is_some() && part == "line";
+    let sample = match is_public {
+        true => file.sample(options.clone()),
+        false => Sample::new(&columns, options.clone(), file.notation()),
+    };
+    let mut sample = sample.map_err(|error| match error {
         SchemaError::NotInSample { .. } => {
             CliError::Usage(format!("{}: {error}: correct the option that names it", path.display()))
+        }
+        SchemaError::RepeatedInSample { .. } if is_guess => {
+            CliError::file(path, format!("{error} (--header no reads the first line as a record)"))
         }
         error => CliError::file(path, error),
     })?;
@@ -332,8 +414,9 @@ pub(super) fn infer(path: &Path, opening: &Opening, options: &InferenceOptions) 
             }
         };
         if fields.len() != columns.len() {
+            let other = if columns.len() == 1 { ", or name what separates its cells with --separator" } else { "" };
             let problem = format!(
-                "found {} where the first line has {}: give every row as many, and no title above the header",
+                "found {} where the first line has {}: give every row as many, and no title above the header{other}",
                 plural(fields.len() as u64, "field"),
                 columns.len()
             );
@@ -342,11 +425,13 @@ pub(super) fn infer(path: &Path, opening: &Opening, options: &InferenceOptions) 
         sample.observe(&fields).map_err(|problem| CliError::at(path, part, line, problem))
     })?;
     sample.finish().map_err(|error| match error {
-        SchemaError::NothingLeft { kind, .. } => {
+        SampleError::Schema(SchemaError::NothingLeft { kind, .. }) => {
             let remedy = match kind {
                 "always-zero" | "always-missing" => "give a sample that has values",
                 "unread-numbers" => "write them with digits, a sign and a decimal point alone",
                 "formatted-numbers" => "say how they look with --number-format or --decimal-comma",
+                // Lines alone may be rows, whose texts nobody should publish.
+                _ if columns.len() == 1 => "keep columns with --categories",
                 _ => "keep columns with --categorical, --categories or --numeric",
             };
             CliError::file(path, format!("{error}; {remedy}"))

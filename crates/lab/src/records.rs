@@ -20,7 +20,8 @@ use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::recovery::Rank;
 use ldp_pca::schema::infer::{InferenceOptions, Inferred, Scaling};
 use ldp_pca_records::{
-    FileFormat, Header, Layout, OptionNames, Sample, TextOptions, TextRows, looks_like_names, parse_separator, start_of,
+    FileFormat, Header, Layout, OptionNames, Sample, TextOptions, TextRows, looks_like_names, no_table,
+    parse_separator, start_of,
 };
 use ldp_pca_simulation::{Estimate, RecoveryMethod, SecondMoment, SimulationError, TrialLike};
 use rand::SeedableRng;
@@ -41,10 +42,13 @@ const PIECE: usize = 1 << 20;
 
 /// What the page calls its options.
 const OPTIONS: OptionNames = OptionNames {
+    header: "the command line",
     separator: "the option 'cells are separated by'",
     decimal_comma: "the option 'decimal comma'",
     number_format: "the number format of the command line",
     categorical: "the option 'columns whose values are categories'",
+    categories: "the command line",
+    ignore: "the option 'columns to leave out'",
 };
 
 #[derive(Deserialize)]
@@ -175,7 +179,7 @@ impl RecordsReader {
             return Err(too_much(&format!("{} columns", columns.len()), &MOST_COLUMNS, "columns"));
         }
         let inference = InferenceOptions { scaling, ignore, categorical, ..InferenceOptions::default() };
-        let pass = Pass::Schema(Sample::new(&columns, inference, rows.notation()).map_err(thrown)?);
+        let pass = Pass::Schema(Sample::of_text(&rows, inference).map_err(thrown)?);
         Ok(Self { file, rows, count: 0, pass })
     }
 
@@ -214,7 +218,7 @@ impl RecordsReader {
     fn turn(&mut self) -> Result<f64, JsValue> {
         match mem::replace(&mut self.pass, Pass::Over) {
             Pass::Schema(sample) => {
-                let inferred = sample.finish().map_err(thrown)?;
+                let inferred = sample.finish().map_err(|error| failure("records", &error))?;
                 let dimension = inferred.schema.dimension();
                 if dimension > MOST_FEATURES {
                     let found = format!("columns that make {dimension} features");
@@ -296,6 +300,9 @@ impl File {
         let format = FileFormat::of(&start);
         if format != FileFormat::Text {
             let problem = format!("this is {}, and the page reads text: {}", format.name(), format.remedy());
+            return Err(refused(&problem));
+        }
+        if let Some(problem) = no_table(&start, self.options.separator, &OPTIONS) {
             return Err(refused(&problem));
         }
         let rows = TextRows::open(&self.name, start, content, self.options, looks_like_names);

@@ -1,24 +1,36 @@
 //! Rows of text under a schema, and a schema from rows of text.
 
+use core::fmt::{self, Display};
+use std::io::Read;
+
 use ldp_pca::internal::decimal::plural;
-use ldp_pca::internal::schema::{Fit, plain_number, read_fields};
+use ldp_pca::internal::schema::{Dialect, Fit, plain_number, read_fields};
 use ldp_pca::schema::infer::{Inference, InferenceOptions, Inferred};
 use ldp_pca::schema::{Column, ColumnKind, Schema, SchemaError, Value};
 
-use crate::rows::Row;
+use crate::doubt::Doubts;
+use crate::rows::{Row, TextRows, names_of};
 use crate::separator::Notation;
 
-/// Whether a first line names columns, when nothing is known about the file: no field is a number.
+/// Whether a first line names columns, when nothing is known about the file: no field is a number, and not all are
+/// empty.
 #[must_use]
 pub fn looks_like_names(fields: &[&str]) -> bool {
-    fields.iter().all(|field| plain_number(field).is_none() && !field.is_empty())
+    fields.iter().all(|field| plain_number(field).is_none()) && fields.iter().any(|field| !field.is_empty())
+}
+
+/// Whether a first line has the schema's names. An empty one is that of its position.
+#[must_use]
+pub fn has_names_of(schema: &Schema, fields: &[&str]) -> bool {
+    let names = names_of(fields.iter().copied());
+    schema.match_header(&names.iter().map(String::as_str).collect::<Vec<_>>()).is_ok()
 }
 
 /// A first line is the schema's header when it has the schema's names, or when it names columns and could not be a
 /// record.
 #[must_use]
 pub fn is_header_of(schema: &Schema, fields: &[&str]) -> bool {
-    schema.match_header(fields).is_ok() || (looks_like_names(fields) && !schema.check_fields(fields).is_empty())
+    has_names_of(schema, fields) || (looks_like_names(fields) && !schema.check_fields(fields).is_empty())
 }
 
 /// How the rows of a file become features of a schema.
@@ -115,11 +127,45 @@ impl Layout {
 pub struct Sample {
     inference: Inference,
     notation: Notation,
+    dialect: Dialect,
     /// Of each column whether its numbers are texts, or not read.
     texts: Vec<bool>,
+    doubts: Option<Doubts>,
 }
 
+/// Why there is no schema of a sample.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SampleError {
+    /// What was read has none.
+    Schema(SchemaError),
+    /// The file may say something else than what was read. A schema is public, so that must be settled first.
+    Doubt(String),
+}
+
+impl Display for SampleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Schema(error) => error.fmt(f),
+            Self::Doubt(what) => f.write_str(what),
+        }
+    }
+}
+
+impl core::error::Error for SampleError {}
+
 impl Sample {
+    /// Starts for the rows of a text file, whose schema is to be public: it states how the file is read, where nothing
+    /// of that is in doubt.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn of_text<R: Read>(rows: &TextRows<R>, options: InferenceOptions) -> Result<Self, SchemaError> {
+        let doubts = Some(Doubts::new(rows, &options));
+        let mut sample = Self::new(&rows.columns(), options, rows.notation())?;
+        rows.unnamed.iter().for_each(|name| sample.inference.unnamed(name.clone()));
+        Ok(Self { dialect: rows.dialect(), doubts, ..sample })
+    }
+
     /// Starts for columns of these names.
     ///
     /// # Errors
@@ -132,7 +178,8 @@ impl Sample {
         let asked = |name: &String| options.ignore.contains(name) || options.categorical.contains(name);
         let named = |name: &String| listed(name) || asked(name);
         let texts = columns.iter().map(named).collect();
-        Ok(Self { inference: Inference::new(columns, options)?, notation, texts })
+        let inference = Inference::new(columns, options)?;
+        Ok(Self { inference, notation, dialect: Dialect::default(), texts, doubts: None })
     }
 
     /// Reads a row.
@@ -150,15 +197,23 @@ impl Sample {
         }
         let fields: Vec<_> = fields.iter().map(|field| self.notation.pointed(field)).collect();
         let fields: Vec<&str> = fields.iter().map(AsRef::as_ref).collect();
+        if let Some(doubts) = &mut self.doubts {
+            doubts.observe(&fields);
+        }
         self.inference.observe(&fields).map_err(|error| error.to_string())
     }
 
     /// The schema of the rows read.
     ///
     /// # Errors
-    /// As [`Inference::finish`].
-    pub fn finish(self) -> Result<Inferred, SchemaError> {
-        self.inference.finish()
+    /// Those of [`Inference::finish`], and what is in doubt.
+    pub fn finish(self) -> Result<Inferred, SampleError> {
+        let in_doubt = |doubt: Option<String>| doubt.map_or(Ok(()), |doubt| Err(SampleError::Doubt(doubt)));
+        in_doubt(self.doubts.as_ref().and_then(Doubts::of_lines))?;
+        let mut inferred = self.inference.finish().map_err(SampleError::Schema)?;
+        in_doubt(self.doubts.and_then(|doubts| doubts.of_schema(&inferred)))?;
+        inferred.schema = inferred.schema.with_dialect(self.dialect);
+        Ok(inferred)
     }
 }
 
@@ -168,10 +223,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::rows::{Header, TextOptions, TextRows};
+    use crate::rows::{Header, TextOptions};
     use crate::separator::OptionNames;
 
-    const NAMES: OptionNames = OptionNames { separator: "s", decimal_comma: "d", number_format: "n", categorical: "c" };
     const SCHEMA: &str = r#"{"columns":[{"name":"x","type":"numeric","offset":0,"scale":1},
         {"name":"y","type":"categorical","values":["a","other"],"unseen":"other"},{"name":"z","type":"ignored"},
         {"name":"w","type":"numeric","offset":1,"scale":1e-100}]}"#;
@@ -194,7 +248,7 @@ mod tests {
             let content = [b"x;y;z;w\n", &body[..]].concat();
             let options = TextOptions {
                 header: Header::Yes, separator: None, by_header: true, one_column: false, decimal_comma,
-                forms: NumberForms::parse("percent").unwrap(), names: &NAMES,
+                forms: NumberForms::parse("percent").unwrap(), names: &OptionNames::NONE,
             };
             let is_header = |fields: &[&str]| schema.match_header(fields).is_ok();
             let mut rows = TextRows::open("", content, std::io::empty(), options, is_header).unwrap();

@@ -7,12 +7,15 @@
 //! Messages go where others may see them. So no message contains a value of a record, or a name of a header that the
 //! schema does not have (the first line may be a record): the line and the column are enough to find it.
 
+mod content;
+mod doubt;
 mod encode;
 mod rows;
 mod separator;
 
 pub use csv::StringRecord;
 
-pub use encode::{Layout, Sample, is_header_of, looks_like_names};
+pub use content::no_table;
+pub use encode::{Layout, Sample, SampleError, has_names_of, is_header_of, looks_like_names};
 pub use rows::{FileFormat, Header, Problem, Row, START, TextOptions, TextRows, start_of};
 pub use separator::{Notation, OptionNames, named_tab, parse_separator};

@@ -6,7 +6,7 @@ use core::ops::Range;
 use std::io::{self, Chain, Cursor, Read};
 
 use csv::{ByteRecord, StringRecord, Terminator};
-use ldp_pca::internal::schema::{NumberForms, positional_name};
+use ldp_pca::internal::schema::{Dialect, NumberForms, positional_name};
 
 use crate::separator::{self, Notation, OptionNames, named_tab};
 
@@ -185,6 +185,10 @@ pub struct TextRows<R> {
     lines: Lines<R>,
     notation: Notation,
     names: Option<Vec<String>>,
+    /// Those that the positions gave.
+    pub(crate) unnamed: Vec<String>,
+    /// Whether the first line alone showed whether it is a header.
+    pub(crate) is_guess: bool,
     /// A row that was read ahead.
     pending: Option<(Line, ByteRecord)>,
     /// The empty lines before it, where they are records.
@@ -235,22 +239,34 @@ impl<R: Read> TextRows<R> {
             (None, _) | (_, Header::No) => None,
             (Some(line), Header::Yes) => Some(column_names(&first).map_err(|what| Problem::at(line, &what))?),
             (Some(_), Header::Auto) => column_names(&first).ok().filter(|names| {
+                let cells: Vec<_> = first.iter().map(|cell| str::from_utf8(cell).unwrap_or_default().trim()).collect();
                 let a_number = |name: &String| notation.problem(name).is_some();
-                let pointed: Vec<_> = names.iter().map(|name| notation.pointed(name)).collect();
+                let pointed: Vec<_> = cells.iter().map(|cell| notation.pointed(cell)).collect();
                 !names.iter().any(a_number) && is_header(&pointed.iter().map(AsRef::as_ref).collect::<Vec<_>>())
             }),
         };
+        let cells = names.iter().flatten().zip(&first);
+        let unnamed = cells.filter(|(_, cell)| cell.trim_ascii().is_empty()).map(|(name, _)| name.clone()).collect();
+        let is_guess = options.header == Header::Auto && !by_header;
         let lenient = by_header && (of_options || names.is_some());
         let pending = if names.is_some() { None } else { line.map(|line| (Line::at(line), first)) };
         let one_column = lenient && names.as_ref().map_or(one_column, |names| names.len() == 1);
         let empty = 0..0;
-        Ok(Self { lines, notation, names, pending, empty, one_column, lenient, row: StringRecord::new() })
+        let row = StringRecord::new();
+        Ok(Self { lines, notation, names, unnamed, is_guess, pending, empty, one_column, lenient, row })
     }
 
     /// How the file writes its numbers.
     #[must_use]
     pub fn notation(&self) -> Notation {
         self.notation
+    }
+
+    /// How the file is read.
+    #[must_use]
+    pub fn dialect(&self) -> Dialect {
+        let Notation { separator, decimal_comma, .. } = self.notation;
+        Dialect { header: self.names.is_some(), separator: separator.into(), decimal_comma }
     }
 
     /// The names of the header, if the file has one.
@@ -314,15 +330,20 @@ fn not_text(field: usize) -> String {
     format!("field {} is not UTF-8 text: save the file as UTF-8", field + 1)
 }
 
-/// The fields of a first line as names. A first column without name, as data frames write their index, is named by its
-/// position.
+/// The fields of a first line as names.
 fn column_names(record: &ByteRecord) -> Result<Vec<String>, String> {
     let text = StringRecord::from_byte_record(record.clone()).map_err(|error| not_text(error.utf8_error().field()))?;
-    let mut names: Vec<String> = text.iter().map(|name| name.trim().to_owned()).collect();
-    if names.len() > 1 && names[0].is_empty() {
-        names[0] = positional_name(0);
-    }
-    Ok(names)
+    Ok(names_of(text.iter()))
+}
+
+/// The names of a header's cells. A cell without one, as data frames write that of their index, is named by its
+/// position.
+pub(crate) fn names_of<'a>(cells: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let named = |(place, cell): (usize, &str)| match cell.trim() {
+        "" => positional_name(place),
+        name => name.to_owned(),
+    };
+    cells.enumerate().map(named).collect()
 }
 
 /// The content of a file with one more end of a line, up to a limit that moves on with the rows.
@@ -491,7 +512,6 @@ mod tests {
     use super::*;
     use crate::looks_like_names;
 
-    const NAMES: OptionNames = OptionNames { separator: "s", decimal_comma: "d", number_format: "n", categorical: "c" };
     const OPTIONS: TextOptions = TextOptions {
         header: Header::No,
         separator: Some(b','),
@@ -499,7 +519,7 @@ mod tests {
         one_column: false,
         decimal_comma: false,
         forms: NumberForms::NONE,
-        names: &NAMES,
+        names: &OptionNames::NONE,
     };
 
     /// Each row's line and cells, as far as they can be read, and the problem that ends them.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use csv::{ByteRecord, StringRecord};
-use ldp_pca::internal::schema::{NumberForms, in_ascii, is_unread_number, plain_number, read_number};
+use ldp_pca::internal::schema::{Dialect, NumberForms, in_ascii, is_unread_number, plain_number, read_number};
 
 /// The separators that are recognised.
 const KNOWN: [u8; 3] = [b',', b';', b'\t'];
@@ -11,6 +11,8 @@ const KNOWN: [u8; 3] = [b',', b';', b'\t'];
 /// What messages call the options, each with its article where it needs one.
 #[derive(Debug)]
 pub struct OptionNames {
+    /// Those that say whether the first line names the columns.
+    pub header: &'static str,
     /// The one that names the separator.
     pub separator: &'static str,
     /// The one for decimal commas.
@@ -19,6 +21,22 @@ pub struct OptionNames {
     pub number_format: &'static str,
     /// The one that makes texts of a column's numbers.
     pub categorical: &'static str,
+    /// The one that lists the categories of a column.
+    pub categories: &'static str,
+    /// The one that leaves a column out.
+    pub ignore: &'static str,
+}
+
+impl OptionNames {
+    pub(crate) const NONE: Self = Self {
+        header: "",
+        separator: "",
+        decimal_comma: "",
+        number_format: "",
+        categorical: "",
+        categories: "",
+        ignore: "",
+    };
 }
 
 /// Parses the name of a separator.
@@ -30,8 +48,21 @@ pub fn parse_separator(text: &str) -> Result<u8, String> {
         ("comma", _) => Ok(b','),
         ("semicolon", _) => Ok(b';'),
         ("tab" | "\\t", _) => Ok(b'\t'),
-        (_, &[byte]) if byte.is_ascii() && !byte.is_ascii_alphanumeric() && !b"\"\r\n.+-".contains(&byte) => Ok(byte),
+        (_, &[byte]) if Dialect::separates(byte.into()) => Ok(byte),
         _ => Err("give comma, semicolon, tab or one character that no number has".into()),
+    }
+}
+
+/// The name of a separator, as a shell takes it.
+pub(crate) fn separator_name(separator: char) -> String {
+    match separator {
+        ',' => "comma".into(),
+        ';' => "semicolon".into(),
+        '\t' => "tab".into(),
+        ' ' => "' ' (with one space between two cells)".into(),
+        '\'' => "\"'\"".into(),
+        control if control.is_ascii_control() => format!("$'\\x{:02x}'", u32::from(control)),
+        other => format!("'{other}'"),
     }
 }
 
@@ -167,12 +198,8 @@ pub struct Notation {
 
 impl Notation {
     /// The notation of files whose cells are not text.
-    pub const PLAIN: Self = Self {
-        decimal_comma: false,
-        separator: b',',
-        forms: NumberForms::NONE,
-        names: &OptionNames { separator: "", decimal_comma: "", number_format: "", categorical: "" },
-    };
+    pub const PLAIN: Self =
+        Self { decimal_comma: false, separator: b',', forms: NumberForms::NONE, names: &OptionNames::NONE };
 
     /// The cell with a number as digits and a decimal point.
     #[must_use]
@@ -239,7 +266,7 @@ mod tests {
         separator: "separator",
         decimal_comma: "decimal_comma",
         number_format: "number_format",
-        categorical: "categorical",
+        ..OptionNames::NONE
     };
 
     fn separator_of(content: &[u8], whole: bool) -> Result<u8, String> {

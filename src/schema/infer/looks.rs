@@ -68,7 +68,8 @@ fn is_free_text(text: &str) -> bool {
 }
 
 /// Whether this is a day, a month of a year, or either with a time of day.
-fn is_date(text: &str) -> bool {
+#[must_use]
+pub fn is_date(text: &str) -> bool {
     let (day, time) = match text.find(['T', ' ']).map(|place| text.split_at(place)) {
         Some((day, time)) if is_time(&time[1..]) => (day, true),
         _ => (text, false),

@@ -4,7 +4,7 @@
 //! texts that may identify somebody do not get into the schema: a column of text is left out where its texts hardly
 //! repeat, where there are many of them, or where they are e-mail addresses, unless the options name the column.
 
-mod looks;
+pub(crate) mod looks;
 pub(crate) mod numbers;
 mod observed;
 pub(crate) mod warning;

@@ -176,7 +176,8 @@ pub(super) fn try_settings(
 
 /// The task with robust offsets and scales of the sample in its numeric columns, where it does not have them.
 fn robust(path: &Path, task: &Task, reading: &Reading) -> Result<Option<Task>> {
-    let inferred = schema::infer(path, &reading.opening, &InferenceOptions::default())?.schema;
+    let opening = reading.opening.under(task.schema(), path);
+    let inferred = schema::infer(path, &opening, &InferenceOptions::default(), false)?.schema;
     let mut columns = task.schema().columns().to_vec();
     for column in &mut columns {
         let other = inferred.columns().iter().find(|other| other.name == column.name);
@@ -189,7 +190,8 @@ fn robust(path: &Path, task: &Task, reading: &Reading) -> Result<Option<Task>> {
     if columns == task.schema().columns() {
         return Ok(None);
     }
-    Ok(Some(Task::new(Schema::new(columns)?, task.bounding(), task.mechanism_spec(), task.folds())?))
+    let schema = Schema::new(columns)?.with_dialect(task.schema().dialect());
+    Ok(Some(Task::new(schema, task.bounding(), task.mechanism_spec(), task.folds())?))
 }
 
 /// The mean's share of the second moments about zero. It is below 1 where rounding leaves nothing beside the mean: the

@@ -23,4 +23,5 @@ mod reports;
 mod secrets;
 mod shell;
 mod streams;
+mod structure;
 mod wrong_commands;

@@ -283,7 +283,7 @@ fn a_sample_without_oddities_has_its_schema_and_no_warning() {
     let folder = Folder::new();
     folder.write("people.csv", PEOPLE);
     let run = folder.run("schema infer people.csv --scaling standard --unseen other -o schema.json").ok();
-    assert_eq!(run.stderr.lines().count(), 1, "{run:?}");
+    assert!(run.stderr.lines().all(|line| line.starts_with("note: ")), "{run:?}");
     let expected = r#"{
   "columns": [
     {

@@ -218,8 +218,6 @@ fn headers_that_do_not_fit_are_refused_by_name() {
         folder.write("bad.csv", format!("{header}\n31,1.80,free,-2\n"));
         folder.refused("randomize bad.csv -t task.json -o out.ldpr", 1, &["bad.csv, header:", part, "--header no"]);
     }
-    folder.write("nameless.csv", "a,\n1,2\n");
-    folder.refused("schema infer nameless.csv --header yes", 1, &["empty name"]);
 }
 
 #[test]
