@@ -46,6 +46,8 @@ export type Column =
 /** The columns of a task, as its JSON states them. */
 export interface Schema {
   readonly columns: readonly Column[];
+  /** How text files of its records are read by the command line, if it is not the usual way. */
+  readonly dialect?: { readonly header: boolean; readonly separator: string; readonly decimal_comma: boolean };
 }
 
 /** The task's JSON. */

@@ -115,7 +115,7 @@ inChromium("tabs are seen, decimal commas are asked for, and the schema is that 
   await saying(page, "#own-status", /^The charts below are about survey\.tsv\.$/);
   assert.equal(await said(page, "#own-facts"), "5,000 rows of 12 columns give 12 features.");
   const schema = join(folder, "tabs.json");
-  command("schema", "infer", SURVEY, "--output", schema);
+  command("schema", "infer", path, "--decimal-comma", "--output", schema);
   assert.equal((await file(page, "#own-schema")).text, readFileSync(schema, "utf8"));
 
   // What the file does not show is chosen.
