@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 from contextlib import contextmanager
-from contextvars import ContextVar
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from threading import RLock
+from typing import TYPE_CHECKING, Any
 
 from .errors import BudgetError
 
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Budget", "budget"]
 
-_active: ContextVar[tuple[Budget, ...]] = ContextVar("ldp_pca_budgets", default=())
+# Those of the `with` blocks that are open, in whatever thread.
+_active: list[Budget] = []
+# Held where amounts are compared and added, so that of two threads the second sees what the first spent.
+_lock = RLock()
 
 
 class Budget:
@@ -28,17 +32,34 @@ class Budget:
     That is what is counted here, for a person whose row is in every fit. A fit with a ``random_state`` is counted too,
     and has no guarantee at all.
 
+    Safe to use from several threads. It counts in its own process alone, and refuses to be pickled. A copy is the
+    budget itself.
+
+    Parameters
+    ----------
+    epsilon : float
+        Above 0, and finite.
+    delta : float
+        At least 0, and below 1.
+
     Attributes
     ----------
     epsilon, delta : float
         The budget.
+
+    Raises
+    ------
+    BudgetError
+        For other numbers, with the name of the parameter.
     """
 
     def __init__(self, epsilon: float, delta: float = 0.0) -> None:
-        if not epsilon > 0 or not 0 <= delta < 1:
-            raise BudgetError(f"a budget of epsilon={epsilon} and delta={delta}: give epsilon > 0 and 0 <= delta < 1")
+        _exact(epsilon, delta)
+        if delta >= 1:
+            raise BudgetError(f"delta is {delta!r}: give a number below 1")
         self.epsilon: float = float(epsilon)
         self.delta: float = float(delta)
+        self._process = os.getpid()
         # Exact: a sum that was rounded down would be too little.
         self._spent = (Fraction(0), Fraction(0))
 
@@ -61,8 +82,10 @@ class Budget:
         Raises
         ------
         BudgetError
-            With what is left.
+            With what is left. Also for amounts that are none, and in another process, whose fits it cannot count.
         """
+        if os.getpid() != self._process:
+            raise BudgetError(_ELSEWHERE)
         spent_epsilon, spent_delta = self._after(epsilon, delta)
         if spent_epsilon > Fraction(self.epsilon) or spent_delta > Fraction(self.delta):
             left_epsilon, left_delta = self.remaining
@@ -78,19 +101,54 @@ class Budget:
         Raises
         ------
         BudgetError
-            With what is left.
+            As of `check`.
         """
-        self.check(epsilon, delta)
-        self._spent = self._after(epsilon, delta)
+        with _lock:
+            self.check(epsilon, delta)
+            self._spent = self._after(epsilon, delta)
 
     def _after(self, epsilon: float, delta: float) -> tuple[Fraction, Fraction]:
-        return self._spent[0] + Fraction(epsilon), self._spent[1] + Fraction(delta)
+        more_epsilon, more_delta = _exact(epsilon, delta)
+        return self._spent[0] + more_epsilon, self._spent[1] + more_delta
+
+    def __copy__(self) -> Budget:
+        """Itself: a copy that counted on its own would count too little."""
+        return self
+
+    def __deepcopy__(self, _memo: object) -> Budget:
+        """Itself, also for what clones an estimator that has it."""
+        return self
+
+    def __reduce__(self) -> Any:
+        """Refuse to be pickled."""
+        raise BudgetError(_ELSEWHERE)
 
     def __repr__(self) -> str:
         """What it has, and what is spent."""
         epsilon, delta = self.spent
         have = f"epsilon={_shown(self.epsilon)}, delta={_shown(self.delta)}"
         return f"Budget({have}, spent=({_shown(epsilon)}, {_shown(delta)}))"
+
+
+_ELSEWHERE = (
+    "a budget counts in the process that opened it, not in another one, nor in a file: fit with n_jobs=None or in "
+    "threads (joblib.parallel_config('threading')), or call its spend(fits * epsilon) here for what fits elsewhere "
+    "take, and fit after its block"
+)
+
+
+def _exact(epsilon: float, delta: float) -> tuple[Fraction, Fraction]:
+    """Both amounts as exact numbers, or a refusal of the one that is none."""
+    amounts = []
+    for name, value, least in (("epsilon", epsilon, "above 0"), ("delta", delta, "of at least 0")):
+        try:
+            number = math.nan if isinstance(value, str) else float(value)
+        except (TypeError, ValueError, OverflowError):
+            number = math.nan
+        if not math.isfinite(number) or number < 0 or (number == 0 and name == "epsilon"):
+            raise BudgetError(f"{name} is {value!r}: give a finite number {least}")
+        amounts.append(Fraction(number))
+    return amounts[0], amounts[1]
 
 
 def _rounded(exact: Fraction, towards: float) -> float:
@@ -110,8 +168,10 @@ def _shown(value: float) -> str:
 def budget(epsilon: float, delta: float = 0.0) -> Iterator[Budget]:
     """Count what the fits in a ``with`` block spend, and refuse what exceeds the budget before a row is randomized.
 
-    Budgets in one another all count. A budget does not reach into other processes or threads: with
-    ``GridSearchCV(n_jobs=…)`` book what the search spends beforehand, ``b.spend(fits * epsilon)``.
+    Budgets in one another all count, and every thread of the process is counted, whoever started it. Other processes
+    are not: an estimator that goes to one from the block, as with ``GridSearchCV(n_jobs=2)``, refuses to be fitted
+    there. Search with one job or in threads; or book what the search spends, ``b.spend(fits * epsilon)``, and search
+    after the block.
 
     Parameters
     ----------
@@ -132,17 +192,30 @@ def budget(epsilon: float, delta: float = 0.0) -> Iterator[Budget]:
     (4.0, 0.0)
     """
     mine = Budget(epsilon, delta)
-    token = _active.set((*_active.get(), mine))
+    with _lock:
+        _active.append(mine)
     try:
         yield mine
     finally:
-        _active.reset(token)
+        # Blocks of several threads need not end in turn.
+        with _lock:
+            _active.remove(mine)
 
 
-def book(task: Task) -> None:
-    """Book one report of each person in every budget that is active; in none where one refuses it."""
-    budgets = _active.get()
-    for one in budgets:
-        one.check(task.epsilon, task.delta)
-    for one in budgets:
-        one.spend(task.epsilon, task.delta)
+def counting() -> int | None:
+    """Give the id of this process, where a budget counts its fits."""
+    return os.getpid() if _active else None
+
+
+def book(task: Task, counted_in: int | None) -> None:
+    """Book one report of each person in every budget that is active; in none where one refuses it.
+
+    ``counted_in`` is the process whose budgets were to count the fit: without one here, another is refused.
+    """
+    with _lock:
+        if not _active and counted_in not in (None, os.getpid()):
+            raise BudgetError(_ELSEWHERE)
+        for one in _active:
+            one.check(task.epsilon, task.delta)
+        for one in _active:
+            one.spend(task.epsilon, task.delta)

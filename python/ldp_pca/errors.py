@@ -70,7 +70,7 @@ class PlanError(LdpPcaError, ValueError):
 
 
 class BudgetError(LdpPcaError, ValueError):
-    """A fit that would spend more than the privacy budget has."""
+    """A fit that would spend more than the privacy budget has, or that it cannot count; or an amount that is none."""
 
 
 class ClusterError(LdpPcaError, RuntimeError):

@@ -31,7 +31,7 @@ except ImportError as _missing:
     raise ImportError("the estimators need scikit-learn 1.6 or later: pip install 'ldp-pca[sklearn]'") from _missing
 
 from ._answers import Bools, Floats
-from ._budget import book
+from ._budget import book, counting
 from ._inputs import is_from, is_pandas_frame, numbers_of
 from ._native import Aggregate, Randomizer, Task
 from ._progress import bar
@@ -190,6 +190,8 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     aggregate_: Aggregate
     recovery_: Recovery
     _told: set[tuple[type[Warning], str]]
+    # The process whose budgets count its fits, of an estimator that was pickled while there were any.
+    _counted_in: int | None = None
 
     def __init__(
         self,
@@ -414,6 +416,19 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             shown["text/html"] += f"<p>Notice: {html.escape(notice)}</p>"
         return shown
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Give what a pickle has: also that budgets count here, which do not see fits in another process."""
+        process = counting() or self._counted_in
+        state: dict[str, Any] = super().__getstate__()
+        return state if process is None else {**state, "_counted_in": process}
+
+    def __sklearn_clone__(self) -> Self:
+        """Make a clone, whose fits are counted where those of this one are."""
+        made: Self = super().__sklearn_clone__()
+        if self._counted_in is not None:
+            made._counted_in = self._counted_in
+        return made
+
     def _notice(self) -> str | None:
         found = getattr(self, "recovery_", None)
         return None if found is None else found.notice
@@ -495,7 +510,7 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         task, threads, seed = aggregate.task, self._threads(), None
         if self.random_state is not None:
             seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
-        book(task)
+        book(task, self._counted_in)
         self._collected = False
         # Reports of an earlier call stay seeded.
         if not aggregate.records:

@@ -6,6 +6,8 @@ import pickle
 import subprocess
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
+from copy import copy, deepcopy
 from fractions import Fraction
 from typing import Any
 
@@ -298,8 +300,49 @@ def test_a_budget_counts_fits_and_refuses_what_exceeds_it(rows: np.ndarray) -> N
     assert Fraction(thirds.remaining[0]) <= 1 - 3 * Fraction(0.1)
     assert f"spent=({thirds.spent[0]!r}, 0)" in repr(thirds)
     assert repr(inner) == "Budget(epsilon=5, delta=1e-05, spent=(4, 0))"
-    with pytest.raises(ldp_pca.BudgetError, match="epsilon > 0"):
-        ldp_pca.Budget(0.0)
+
+@pytest.mark.parametrize("amount", [-4.0, 0.0, float("inf"), float("nan"), "4", None, 10**400])
+def test_an_amount_that_is_none_is_refused_by_its_name(amount: Any) -> None:
+    spent = ldp_pca.Budget(8.0, 1e-5)
+    for refused in (ldp_pca.Budget, spent.check, spent.spend):
+        with pytest.raises(ldp_pca.BudgetError, match="^epsilon is .*: give a finite number above 0"):
+            refused(amount)
+        if amount != 0.0:
+            with pytest.raises(ldp_pca.BudgetError, match="^delta is .*: give a finite number of at least 0"):
+                refused(1.0, amount)
+    assert spent.spent == (0.0, 0.0)
+    with pytest.raises(ldp_pca.BudgetError, match="delta is 1: give a number below 1"):
+        ldp_pca.Budget(1.0, 1)
+
+
+def test_a_budget_counts_the_fits_of_every_thread(rows: np.ndarray) -> None:
+    with ldp_pca.budget(epsilon=100.0) as spent, ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda _: LocalPCA(epsilon=1.0).fit(rows[:50]), range(8)))
+        list(threads.map(lambda _: spent.spend(0.5), range(100)))
+    assert spent.spent == (58.0, 0.0)
+    tight = ldp_pca.Budget(2.0)
+    with ThreadPoolExecutor(8) as threads:
+        booked = [threads.submit(tight.spend, 1.0) for _ in range(8)]
+    assert sum(one.exception() is None for one in booked) == 2
+
+
+def test_a_fit_in_another_process_is_refused_where_a_budget_would_not_see_it(rows: np.ndarray) -> None:
+    code = "import pickle, sys; import sklearn.base as b; m, X = pickle.load(sys.stdin.buffer); b.clone(m).fit(X)"
+
+    def fitted_elsewhere(model: LocalPCA) -> str:
+        sent = pickle.dumps((model, rows[:50]))
+        command = [sys.executable, "-W", "ignore", "-c", code]
+        done = subprocess.run(command, input=sent, capture_output=True, check=False)
+        return done.stderr.decode()
+
+    with ldp_pca.budget(epsilon=8.0) as spent:
+        assert "BudgetError: a budget counts in the process that opened it" in fitted_elsewhere(LocalPCA())
+        for same in (clone(LocalPCA(epsilon=2.0)), pickle.loads(pickle.dumps(LocalPCA(epsilon=2.0)))):
+            same.fit(rows[:50])
+        assert (copy(spent), deepcopy(spent), spent.spent) == (spent, spent, (4.0, 0.0))
+        with pytest.raises(ldp_pca.BudgetError, match="nor in a file"):
+            pickle.dumps(spent)
+    assert fitted_elsewhere(LocalPCA()) == ""
 
 
 def test_names_of_a_table_are_those_of_the_components(rows: np.ndarray) -> None:
