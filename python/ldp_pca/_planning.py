@@ -268,7 +268,10 @@ def plan(
         if stated:
             raise PlanError(f"{' and '.join(stated)} beside an aggregate: its task says what they are")
     if spectrum is not None:
-        given["spectrum"] = [float(value) for value in spectrum]
+        try:
+            given["spectrum"] = [float(value) for value in spectrum]
+        except (TypeError, ValueError):
+            raise TypeError(f"spectrum is {spectrum!r}: give a list of numbers, the largest eigenvalues") from None
     asked = partial(_plan, **given)
     found = json.loads(asked())
     found.update(found.get("optimum") or {}, rank=rank, threshold_records=found["threshold_records_per_component"])

@@ -466,12 +466,14 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         return int(self.components_.shape[0])
 
     def _threads(self) -> int | None:
-        jobs = 1 if self.n_jobs is None else int(self.n_jobs)
+        jobs = 1 if self.n_jobs is None else self.n_jobs
+        if not hasattr(jobs, "__index__"):
+            raise TypeError(f"n_jobs is {jobs!r}: give a whole number, or None")
         if jobs == 0:
             raise ValueError("n_jobs=0: use None, 1 and more, -1 for all of the machine, or -2 for all but one")
         if jobs == -1:
             return None
-        return jobs if jobs > 0 else max((os.cpu_count() or 1) + 1 + jobs, 1)
+        return int(jobs) if jobs > 0 else max((os.cpu_count() or 1) + 1 + jobs, 1)
 
     def _check_components(self, features: int | None = None) -> None:
         """Refuse a number of components that makes no sense, before any work where that is known."""
@@ -491,6 +493,8 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     def _task(self, X: Floats) -> Task:  # noqa: N803
         """Make the task of the rows, with the names of their columns where these can be names of a task."""
         self._check_components(X.shape[1])
+        if isinstance(self.radius, str):
+            raise TypeError(f"radius is {self.radius!r}: give a number, or None to divide every row by its norm")
         parameters: dict[str, Any] = {
             "epsilon": self.epsilon,
             "mechanism": self.mechanism,

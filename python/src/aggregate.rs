@@ -12,6 +12,7 @@ use pyo3::types::{PyBytes, PyType};
 use pyo3::{intern, prelude::*};
 
 use crate::error::{AggregateError, raised};
+use crate::parameters;
 use crate::randomizer::threads_of;
 use crate::reports::{BadRow, Rows, decode};
 use crate::signals::Signals;
@@ -133,7 +134,12 @@ impl Aggregate {
     /// AggregateError
     ///     For a report that is recognized as one in the sum.
     #[pyo3(signature = (reports, *, threads=Some(1)), text_signature = "($self, reports, *, threads=1)")]
-    fn update(&self, py: Python<'_>, reports: &Bound<'_, PyAny>, threads: Option<usize>) -> PyResult<usize> {
+    fn update(
+        &self,
+        py: Python<'_>,
+        reports: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = parameters::threads)] threads: Option<usize>,
+    ) -> PyResult<usize> {
         let threads = threads_of(threads)?;
         let rows = Rows::of(reports)?;
         let task = self.task_of();
@@ -359,7 +365,11 @@ impl Collection {
 impl Collection {
     #[new]
     #[pyo3(signature = (task, *, threads=None, skip_invalid=false))]
-    fn new(task: Py<Task>, threads: Option<usize>, skip_invalid: bool) -> PyResult<Self> {
+    fn new(
+        task: Py<Task>,
+        #[pyo3(from_py_with = parameters::threads)] threads: Option<usize>,
+        #[pyo3(from_py_with = parameters::skip_invalid)] skip_invalid: bool,
+    ) -> PyResult<Self> {
         let threads = threads_of(threads)?;
         let sums = Sums::empty(&task.get().0);
         let held = Held { sums, merged: SeenSums::default(), duplicates: 0, skipped: 0, first_skipped: None };

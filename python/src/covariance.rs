@@ -10,6 +10,7 @@ use serde_json::json;
 
 use crate::aggregate::Aggregate;
 use crate::error::{RecoveryError, named, raised};
+use crate::parameters;
 use crate::signals::waited;
 
 const DENOISINGS: [(&str, Denoising); 4] = [
@@ -24,10 +25,10 @@ const DENOISINGS: [(&str, Denoising); 4] = [
 pub(crate) fn _covariance<'py>(
     py: Python<'py>,
     aggregate: Py<Aggregate>,
-    fold: Option<usize>,
-    denoising: &str,
+    #[pyo3(from_py_with = parameters::fold)] fold: Option<usize>,
+    #[pyo3(from_py_with = parameters::denoise)] denoise: String,
 ) -> PyResult<(Bound<'py, PyArray2<f64>>, String)> {
-    let way = named(denoising, "a way to denoise", &DENOISINGS).map_err(RecoveryError::new_err)?;
+    let way = named(&denoise, "a way to denoise", &DENOISINGS).map_err(RecoveryError::new_err)?;
     let folds = aggregate.get().task_of().folds().count();
     if let Some(fold) = fold.filter(|&fold| fold >= folds) {
         let problem = format!("there is no fold {fold}: the task has {folds}, counted from 0");

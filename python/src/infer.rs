@@ -7,6 +7,7 @@ use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 
 use crate::error::{SchemaError, named, raised};
+use crate::parameters;
 use crate::records::{batches, column_texts};
 use crate::signals::pause;
 
@@ -23,15 +24,15 @@ const UNSEEN: [(&str, Unseen); 2] = [("zero", Unseen::Zero), ("other", Unseen::O
 #[pyfunction]
 pub(crate) fn _infer_schema(
     sample: &Bound<'_, PyAny>,
-    scaling: &str,
-    unseen: &str,
+    #[pyo3(from_py_with = parameters::scaling)] scaling: String,
+    #[pyo3(from_py_with = parameters::unseen)] unseen: String,
     ignore: Vec<String>,
     categorical: Vec<String>,
     categories: Vec<(String, Vec<String>)>,
 ) -> PyResult<(String, Vec<String>)> {
     let options = InferenceOptions {
-        scaling: named(scaling, "a scaling", &SCALINGS).map_err(SchemaError::new_err)?,
-        unseen: named(unseen, "a rule", &UNSEEN).map_err(SchemaError::new_err)?,
+        scaling: named(&scaling, "a scaling", &SCALINGS).map_err(SchemaError::new_err)?,
+        unseen: named(&unseen, "a rule", &UNSEEN).map_err(SchemaError::new_err)?,
         ignore,
         categorical,
         categories,

@@ -9,6 +9,7 @@ mod covariance;
 mod error;
 mod infer;
 mod norms;
+mod parameters;
 mod planning;
 mod randomizer;
 mod records;

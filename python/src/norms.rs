@@ -6,11 +6,16 @@ use pyo3::prelude::*;
 
 use crate::aggregate::Aggregate;
 use crate::error::raised;
+use crate::parameters;
 use crate::recovery::document;
 
 /// What the sums of a task about lengths say, as ``ldp-pca norms --json`` prints it.
 #[pyfunction]
-pub(crate) fn _norms(py: Python<'_>, aggregate: &Aggregate, radius: Option<f64>) -> PyResult<String> {
+pub(crate) fn _norms(
+    py: Python<'_>,
+    aggregate: &Aggregate,
+    #[pyo3(from_py_with = parameters::radius)] radius: Option<f64>,
+) -> PyResult<String> {
     let radius = radius.map(Radius::new).transpose().map_err(raised)?;
     let guarantee = aggregate.task_of().guarantee();
     document(&Lengths::new(&of(py, aggregate)?, guarantee, radius).map_err(raised)?)

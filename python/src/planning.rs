@@ -6,7 +6,7 @@ use ldp_pca::internal::lengths::Clipping;
 use ldp_pca::internal::waves::Waves;
 use ldp_pca::prediction::{Batches, Goal, Planner, PredictionError, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
-use ldp_pca::record::{Bounding, Radius};
+use ldp_pca::record::Bounding;
 use ldp_pca::recovery::Rank;
 use ldp_pca::schema::MAX_DIMENSION;
 use pyo3::prelude::*;
@@ -15,32 +15,33 @@ use serde_json::json;
 use crate::aggregate::Aggregate;
 use crate::error::{PlanError, raised};
 use crate::norms::of as lengths;
+use crate::parameters;
 use crate::signals::waited;
-use crate::task::{centring_of, family};
+use crate::task::{centring_of, family, radius_of};
 
 /// Answers all questions, as JSON.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "they have names in Python")]
 pub(crate) fn _plan(
     py: Python<'_>,
-    rank: usize,
+    #[pyo3(from_py_with = parameters::rank)] rank: usize,
     aggregate: Option<Py<Aggregate>>,
-    dimension: Option<usize>,
+    #[pyo3(from_py_with = parameters::dimension)] dimension: Option<usize>,
     spectrum: Option<Vec<f64>>,
-    bulk: Option<f64>,
-    mechanism: &str,
-    epsilon: Option<f64>,
-    delta: Option<f64>,
-    candidates: Option<u32>,
-    cap: Option<u32>,
-    records: Option<u64>,
-    target: Option<f64>,
-    shuffled: Option<f64>,
-    batch: Option<u64>,
+    #[pyo3(from_py_with = parameters::bulk)] bulk: Option<f64>,
+    #[pyo3(from_py_with = parameters::mechanism)] mechanism: String,
+    #[pyo3(from_py_with = parameters::epsilon)] epsilon: Option<f64>,
+    #[pyo3(from_py_with = parameters::delta)] delta: Option<f64>,
+    #[pyo3(from_py_with = parameters::candidates)] candidates: Option<u32>,
+    #[pyo3(from_py_with = parameters::cap)] cap: Option<u32>,
+    #[pyo3(from_py_with = parameters::records)] records: Option<u64>,
+    #[pyo3(from_py_with = parameters::target)] target: Option<f64>,
+    #[pyo3(from_py_with = parameters::shuffled)] shuffled: Option<f64>,
+    #[pyo3(from_py_with = parameters::batch)] batch: Option<u64>,
     centring: Option<&Bound<'_, PyAny>>,
-    mean_share: Option<f64>,
-    waves: u8,
-    radius: Option<f64>,
+    #[pyo3(from_py_with = parameters::mean_share)] mean_share: Option<f64>,
+    #[pyo3(from_py_with = parameters::waves)] waves: u8,
+    #[pyo3(from_py_with = parameters::radius)] radius: Option<f64>,
     norms: Option<Py<Aggregate>>,
 ) -> PyResult<String> {
     let rank = Rank::new(rank).map_err(raised)?;
@@ -60,7 +61,7 @@ pub(crate) fn _plan(
     let clipping = match (radius, norms) {
         (Some(radius), Some(sums)) => {
             let lengths = lengths(py, sums.get())?;
-            Some(lengths.clipping(Radius::new(radius).map_err(raised)?).map_err(raised)?)
+            Some(lengths.clipping(radius_of(radius)?).map_err(raised)?)
         }
         (None, None) => None,
         _ => return Err(PlanError::new_err("radius and norms go together: what a radius costs, the lengths say")),
@@ -71,7 +72,7 @@ pub(crate) fn _plan(
     let (planner, epsilon, clipping) = match (aggregate, dimension, spectrum, epsilon) {
         (Some(aggregate), None, None, None) => waited(py, None, move |_| of_aggregate(aggregate.get(), rank))??,
         (None, Some(dimension), Some(signals), Some(epsilon)) => {
-            let family = family(mechanism, delta, candidates, cap)?;
+            let family = family(&mechanism, delta, candidates, cap)?;
             let centring = centring.map(centring_of).transpose()?.flatten();
             if centring.is_none() && mean_share.is_some() {
                 return Err(PlanError::new_err("mean_share without centring: it is about components about a mean"));

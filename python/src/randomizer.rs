@@ -15,6 +15,7 @@ use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::{intern, prelude::*};
 
 use crate::error::{RecordError, in_row};
+use crate::parameters;
 use crate::records::{Records, View};
 use crate::reports::Reports;
 use crate::signals::Signals;
@@ -99,12 +100,12 @@ impl Randomizer {
         &self,
         py: Python<'_>,
         records: &Bound<'_, PyAny>,
-        ids: Option<Vec<String>>,
-        threads: Option<usize>,
-        insecure_seed: Option<u64>,
-        first: u64,
+        #[pyo3(from_py_with = parameters::ids)] ids: Option<Vec<String>>,
+        #[pyo3(from_py_with = parameters::threads)] threads: Option<usize>,
+        #[pyo3(from_py_with = parameters::insecure_seed)] insecure_seed: Option<u64>,
+        #[pyo3(from_py_with = parameters::first)] first: u64,
         progress: Option<&Bound<'_, PyAny>>,
-        strict: bool,
+        #[pyo3(from_py_with = parameters::strict)] strict: bool,
     ) -> PyResult<Reports> {
         let threads = threads_of(threads)?;
         let ids = ids.map(|ids| ids_of(&ids)).transpose()?;

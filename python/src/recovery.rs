@@ -20,6 +20,7 @@ use serde_json::json;
 
 use crate::aggregate::Aggregate;
 use crate::error::{RecoveryError, named, raised};
+use crate::parameters;
 use crate::signals::{Shown, waited};
 
 /// The components of an answer, one in each row, and the rest of it as JSON.
@@ -31,20 +32,20 @@ pub(crate) type Answered<'py> = (Bound<'py, PyArray2<f64>>, String);
 pub(crate) fn _recover<'py>(
     py: Python<'py>,
     aggregate: &Aggregate,
-    rank: Option<usize>,
-    method: &str,
+    #[pyo3(from_py_with = parameters::rank)] rank: Option<usize>,
+    #[pyo3(from_py_with = parameters::method)] method: String,
     penalty: Option<&Bound<'py, PyAny>>,
-    tolerance: Option<f64>,
-    time_limit: Option<f64>,
-    path: Option<usize>,
-    baselines: bool,
-    bootstrap: Option<usize>,
-    select: Option<f64>,
+    #[pyo3(from_py_with = parameters::tolerance)] tolerance: Option<f64>,
+    #[pyo3(from_py_with = parameters::time_limit)] time_limit: Option<f64>,
+    #[pyo3(from_py_with = parameters::path)] path: Option<usize>,
+    #[pyo3(from_py_with = parameters::baselines)] baselines: bool,
+    #[pyo3(from_py_with = parameters::bootstrap)] bootstrap: Option<usize>,
+    #[pyo3(from_py_with = parameters::select)] select: Option<f64>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Answered<'py>> {
     let task = aggregate.task_of();
     let methods = [("auto", HeldOutUse::Choose), ("pca", HeldOutUse::Measure)];
-    let held_out = named(method, "a method", &methods).map_err(RecoveryError::new_err)?;
+    let held_out = named(&method, "a method", &methods).map_err(RecoveryError::new_err)?;
     if let Some(rate) = select.filter(|rate| !(0.0 < *rate && *rate < 1.0)) {
         return Err(RecoveryError::new_err(format!("select={rate} is not a rate between 0 and 1, such as 0.1")));
     }
@@ -129,7 +130,7 @@ fn choice(penalty: &Bound<'_, PyAny>) -> PyResult<PenaltyChoice> {
             ))),
         };
     }
-    Ok(PenaltyChoice::Value(Penalty::new(penalty.extract()?).map_err(raised)?))
+    Ok(PenaltyChoice::Value(Penalty::new(parameters::penalty(penalty)?).map_err(raised)?))
 }
 
 /// An answer for Python, with what its JSON on the command line leaves out. A second wave adds its facts.

@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use crate::aggregate::Aggregate;
 use crate::error::{PlanError, RecoveryError, raised};
+use crate::parameters;
 use crate::records::Records;
 use crate::recovery::{Answered, answered, document};
 use crate::signals::waited;
@@ -59,7 +60,12 @@ struct Predicted {
 impl PublicSample {
     #[new]
     #[pyo3(signature = (task, records, *, strict=false))]
-    fn new(py: Python<'_>, task: Py<Task>, records: &Bound<'_, PyAny>, strict: bool) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        task: Py<Task>,
+        records: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = parameters::strict)] strict: bool,
+    ) -> PyResult<Self> {
         let inner = &task.get().0;
         let records = Records::read(records, inner.schema(), strict)?;
         let mut moment = SecondMoment::of_task(inner);
@@ -106,9 +112,9 @@ impl PublicSample {
     fn predict<'py>(
         slf: Py<Self>,
         py: Python<'py>,
-        records: u64,
-        rank: usize,
-        sample_error: Option<f64>,
+        #[pyo3(from_py_with = parameters::records)] records: u64,
+        #[pyo3(from_py_with = parameters::rank)] rank: usize,
+        #[pyo3(from_py_with = parameters::sample_error)] sample_error: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (SecondTask { waves, .. }, otherwise) = second_task(py, slf, rank, Some(records), sample_error)?;
         let text = document(&Predicted { waves, otherwise })?;
@@ -208,7 +214,7 @@ fn checked(rank: usize, records: Option<u64>) -> PyResult<Rank> {
 pub(crate) fn _recover_refined(
     py: Python<'_>,
     first: First,
-    rank: usize,
+    #[pyo3(from_py_with = parameters::rank)] rank: usize,
     refined: Py<Aggregate>,
 ) -> PyResult<Answered<'_>> {
     let rank = Rank::new(rank).map_err(raised)?;

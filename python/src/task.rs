@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString, PyType};
 
 use crate::error::{SchemaError, TaskError, named, raised, type_name};
+use crate::parameters;
 use crate::records::Records;
 
 /// Numbers of candidates that a cap is looked for among.
@@ -64,23 +65,24 @@ pub struct Task(pub(crate) ldp_pca::task::Task);
 impl Task {
     #[new]
     #[pyo3(signature = (
-        columns, *, epsilon, mechanism="double-cap", delta=None, candidates=None, cap=None, bounding=None,
+        columns, *, epsilon, mechanism=String::from("double-cap"), delta=None, candidates=None, cap=None, bounding=None,
         centring=None, folds=None
-    ))]
+    ), text_signature = "(columns, *, epsilon, mechanism='double-cap', delta=None, candidates=None, cap=None, \
+                         bounding=None, centring=None, folds=None)")]
     #[allow(clippy::too_many_arguments, reason = "they have names in Python")]
     fn new(
         columns: &Bound<'_, PyAny>,
-        epsilon: f64,
-        mechanism: &str,
-        delta: Option<f64>,
-        candidates: Option<u32>,
-        cap: Option<u32>,
+        #[pyo3(from_py_with = parameters::epsilon)] epsilon: f64,
+        #[pyo3(from_py_with = parameters::mechanism)] mechanism: String,
+        #[pyo3(from_py_with = parameters::delta)] delta: Option<f64>,
+        #[pyo3(from_py_with = parameters::candidates)] candidates: Option<u32>,
+        #[pyo3(from_py_with = parameters::cap)] cap: Option<u32>,
         bounding: Option<&Bound<'_, PyAny>>,
         centring: Option<&Bound<'_, PyAny>>,
-        folds: Option<u32>,
+        #[pyo3(from_py_with = parameters::folds)] folds: Option<u32>,
     ) -> PyResult<Self> {
         let (schema, epsilon) = (schema(columns)?, Epsilon::new(epsilon).map_err(raised)?);
-        let spec = family(mechanism, delta, candidates, cap)?.spec(epsilon);
+        let spec = family(&mechanism, delta, candidates, cap)?.spec(epsilon);
         let bounding = bounding.map_or(Ok(Bounding::UnitNorm), bounding_of)?;
         let folds = folds.map_or_else(|| Ok(Folds::usual(schema.dimension())), Folds::new).map_err(raised)?;
         let task = ldp_pca::task::Task::new(schema, bounding, spec, folds).map_err(raised)?;
@@ -110,9 +112,14 @@ impl Task {
     ///     For parameters that make no sense, with what to do.
     #[classmethod]
     #[pyo3(signature = (columns, *, epsilon, radius))]
-    fn norms(_: &Bound<'_, PyType>, columns: &Bound<'_, PyAny>, epsilon: f64, radius: f64) -> PyResult<Self> {
+    fn norms(
+        _: &Bound<'_, PyType>,
+        columns: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = parameters::epsilon)] epsilon: f64,
+        #[pyo3(from_py_with = parameters::radius)] radius: f64,
+    ) -> PyResult<Self> {
         let mechanism = MechanismSpec::norm_cap(Epsilon::new(epsilon).map_err(raised)?, THRESHOLDS);
-        let bounding = Bounding::Clip { radius: Radius::new(radius).map_err(raised)? };
+        let bounding = Bounding::Clip { radius: radius_of(radius)? };
         let folds = Folds::new(1).map_err(raised)?;
         Ok(Self(ldp_pca::task::Task::new(schema(columns)?, bounding, mechanism, folds).map_err(raised)?))
     }
@@ -287,10 +294,10 @@ impl Task {
     fn refine<'py>(
         slf: &Bound<'py, Self>,
         aggregate: &Bound<'py, PyAny>,
-        rank: usize,
-        records: Option<u64>,
-        sample_error: Option<f64>,
-        anyway: bool,
+        #[pyo3(from_py_with = parameters::rank)] rank: usize,
+        #[pyo3(from_py_with = parameters::records)] records: Option<u64>,
+        #[pyo3(from_py_with = parameters::sample_error)] sample_error: Option<f64>,
+        #[pyo3(from_py_with = parameters::anyway)] anyway: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         // By its name: the type of the sums is made of this one.
         let native = slf.py().import(intern!(slf.py(), "ldp_pca._native"))?;
@@ -322,8 +329,8 @@ impl Task {
     fn encode<'py>(
         &self,
         records: &Bound<'py, PyAny>,
-        bounded: bool,
-        strict: bool,
+        #[pyo3(from_py_with = parameters::bounded)] bounded: bool,
+        #[pyo3(from_py_with = parameters::strict)] strict: bool,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let (py, task) = (records.py(), &self.0);
         let records = Records::read(records, task.schema(), strict)?;
@@ -436,7 +443,7 @@ fn schema(columns: &Bound<'_, PyAny>) -> PyResult<Schema> {
 
 /// `"unit-norm"`, `"clip:R"`, or the radius R.
 fn bounding_of(bounding: &Bound<'_, PyAny>) -> PyResult<Bounding> {
-    let clip = |radius| Ok(Bounding::Clip { radius: Radius::new(radius).map_err(raised)? });
+    let clip = |radius| Ok(Bounding::Clip { radius: radius_of(radius)? });
     if let Ok(radius) = bounding.extract::<f64>() {
         return clip(radius);
     }
@@ -451,12 +458,18 @@ fn bounding_of(bounding: &Bound<'_, PyAny>) -> PyResult<Bounding> {
     }
 }
 
+/// The radius of a task: one that cannot be is the task's fault, not a record's.
+pub(crate) fn radius_of(radius: f64) -> PyResult<Radius> {
+    Radius::new(radius).map_err(|problem| TaskError::new_err(problem.to_string()))
+}
+
 /// `True` for the default weight, `False` for none, or the weight.
 pub(crate) fn centring_of(centring: &Bound<'_, PyAny>) -> PyResult<Option<Centring>> {
     match centring.extract::<bool>() {
         Ok(wanted) => Ok(wanted.then(Centring::default)),
         Err(_) => {
-            Centring::new(centring.extract()?).map(Some).map_err(|error| raised(ldp_pca::task::TaskError::from(error)))
+            let weight = parameters::centring(centring)?;
+            Centring::new(weight).map(Some).map_err(|error| raised(ldp_pca::task::TaskError::from(error)))
         }
     }
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldp_pca import LdpPcaError, SchemaError, Task, TaskError
+from ldp_pca import SchemaError, Task, TaskError
 
 SCHEMA = {
     "columns": [
@@ -114,14 +114,28 @@ def test_it_is_the_task_of_the_command_line(command, tmp_path: Path) -> None:
         (2, {"candidates": 4, "cap": 4}, TaskError, "cap"),
         (2, {"bounding": "sphere"}, TaskError, "'sphere' is not a bounding"),
         (2, {"bounding": "clip:x"}, TaskError, "'clip:x' is not a bounding"),
-        (2, {"bounding": -1.0}, LdpPcaError, "clipping radius"),
+        (2, {"bounding": -1.0}, TaskError, "clipping radius"),
+        (2, {"bounding": "clip:-1"}, TaskError, "clipping radius"),
         (2, {"centring": 2.0}, TaskError, "centring weight"),
         (2, {"folds": 65}, TaskError, "65 folds"),
+        (2, {"folds": -1}, TaskError, "^folds is -1: give a whole number of at least 0$"),
+        (2, {"epsilon": "4"}, TypeError, "^epsilon is '4': give a number$"),
+        (2, {"delta": [1e-6]}, TypeError, "^delta is list: give a number$"),
+        (2, {"cap": 1.5}, TypeError, "^cap is 1.5: give a whole number of at least 0$"),
+        (2, {"mechanism": 3}, TaskError, "^mechanism is 3: give a text$"),
+        (2, {"centring": "yes"}, TypeError, "^centring is 'yes': give True, False or a number$"),
     ],
 )
 def test_what_makes_no_sense_is_refused_with_the_remedy(columns, parameters, error, words) -> None:
     with pytest.raises(error, match=words):
         Task(columns, **{"epsilon": 1.0, **parameters})
+
+
+def test_the_radius_of_lengths_is_one_of_a_task() -> None:
+    with pytest.raises(TaskError, match="clipping radius"):
+        Task.norms(2, epsilon=1.0, radius=-1.0)
+    with pytest.raises(TypeError, match="^radius is '5': give a number$"):
+        Task.norms(2, epsilon=1.0, radius="5")
 
 
 def test_json_that_is_no_task_is_refused() -> None:
