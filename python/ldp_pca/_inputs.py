@@ -129,6 +129,8 @@ def is_pandas_frame(table: Any) -> bool:
 def arrow_of_pandas(frame: Any) -> Any | None:
     """The frame as an Arrow table, without its index; None for columns that Arrow has no type for.
 
+    Periods are the times at which they begin: Arrow keeps their numbers, which count months, say, since 1970.
+
     Raises
     ------
     ImportError
@@ -139,6 +141,10 @@ def arrow_of_pandas(frame: Any) -> Any | None:
     except ImportError as error:
         raise ImportError("a pandas DataFrame is read by pyarrow: pip install 'ldp-pca[arrow]'") from error
     try:
+        for place, kind in enumerate(frame.dtypes):
+            if type(kind).__name__ == "PeriodDtype":
+                frame = frame.copy(deep=False)
+                frame.isetitem(place, frame.iloc[:, place].dt.to_timestamp())
         return pa.Table.from_pandas(frame, preserve_index=False)
     except Exception:  # noqa: BLE001
         # Arrow's own, or one of an object in the frame.

@@ -1,14 +1,16 @@
 //! A schema from a public sample, which `ldp_pca/_schema.py` wraps.
 
+use std::collections::HashSet;
+
 use ldp_pca::internal::schema::positional_name;
-use ldp_pca::schema::Unseen;
 use ldp_pca::schema::infer::{Inference, InferenceOptions, Scaling};
+use ldp_pca::schema::{Column, ColumnKind, Schema, Unseen};
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 
 use crate::error::{SchemaError, named, raised};
 use crate::parameters;
-use crate::records::{batches, column_texts};
+use crate::records::{batches, column_texts, declared_categories};
 use crate::signals::pause;
 
 const SCALINGS: [(&str, Scaling); 5] = [
@@ -38,8 +40,8 @@ pub(crate) fn _infer_schema(
         categories,
         ..InferenceOptions::default()
     };
-    let (names, rows) = texts(sample)?;
-    let mut inference = Inference::new(&names, options).map_err(raised)?;
+    let Sample { names, rows, declared } = Sample::of(sample, &options.ignore)?;
+    let mut inference = Inference::new(&names, options.clone()).map_err(raised)?;
     for (at, row) in rows.iter().enumerate() {
         if at % 1024 == 0 {
             pause(sample.py())?;
@@ -47,30 +49,80 @@ pub(crate) fn _infer_schema(
         inference.observe(&row.iter().map(String::as_str).collect::<Vec<_>>()).map_err(raised)?;
     }
     let inferred = inference.finish().map_err(raised)?;
-    let schema = serde_json::to_string(&inferred.schema).map_err(|error| SchemaError::new_err(error.to_string()))?;
-    Ok((schema, inferred.warnings.iter().map(ToString::to_string).collect()))
+    let mut odd: Vec<String> = inferred.warnings.iter().map(ToString::to_string).collect();
+    let mut columns = inferred.schema.columns().to_vec();
+    for (column, declared) in columns.iter_mut().zip(declared) {
+        odd.extend(declare(column, declared, &options));
+    }
+    let schema = Schema::new(columns).map_err(raised)?;
+    let schema = serde_json::to_string(&schema).map_err(|error| SchemaError::new_err(error.to_string()))?;
+    Ok((schema, odd))
 }
 
-/// The names of the columns, and every row as texts: what inference reads.
-fn texts(sample: &Bound<'_, PyAny>) -> PyResult<(Vec<String>, Vec<Vec<String>>)> {
-    if let Ok(array) = sample.extract::<PyReadonlyArray2<'_, f64>>() {
-        let array = array.as_array();
-        let rows = array.rows().into_iter().map(|row| row.iter().map(ToString::to_string).collect());
-        return Ok(((0..array.ncols()).map(positional_name).collect(), rows.collect()));
+/// Gives a categorical column the categories that its type declares, if the options do not list others. So many that
+/// they may be texts about people leave it out, with a warning, unless the options name it.
+fn declare(column: &mut Column, declared: Vec<String>, options: &InferenceOptions) -> Option<String> {
+    let ColumnKind::Categorical { values, unseen } = &mut column.kind else { return None };
+    if declared.is_empty() || options.categories.iter().any(|(name, _)| *name == column.name) {
+        return None;
     }
-    let batches = batches(sample, sample.hasattr("__arrow_c_stream__")?)?;
-    let names = batches
-        .first()
-        .map_or_else(Vec::new, |batch| batch.schema().fields().iter().map(|field| field.name().clone()).collect());
-    let mut rows: Vec<Vec<String>> = Vec::new();
-    for batch in &batches {
-        let first = rows.len();
-        rows.resize_with(first + batch.num_rows(), Vec::new);
-        for (column, name) in batch.columns().iter().zip(&names) {
-            for (row, text) in rows[first..].iter_mut().zip(column_texts(column, name)?) {
-                row.push(text);
+    if declared.len() > options.max_values && !options.categorical.contains(&column.name) {
+        column.kind = ColumnKind::Ignored;
+        let (name, most) = (&column.name, options.max_values);
+        return Some(format!(
+            "column '{name}' declares more than {most} categories and is left out: name it as categorical if they may \
+             become public"
+        ));
+    }
+    *values = declared;
+    if *unseen == Unseen::Other && !values.iter().any(|value| value == "other") {
+        values.push("other".to_owned());
+    }
+    None
+}
+
+/// What inference reads: the names of the columns, every row as texts, and of each column the declared categories.
+struct Sample {
+    names: Vec<String>,
+    rows: Vec<Vec<String>>,
+    declared: Vec<Vec<String>>,
+}
+
+impl Sample {
+    /// Reads all columns but those to ignore, which may be of any type.
+    fn of(sample: &Bound<'_, PyAny>, ignore: &[String]) -> PyResult<Self> {
+        if let Ok(array) = sample.extract::<PyReadonlyArray2<'_, f64>>() {
+            let array = array.as_array();
+            let rows = array.rows().into_iter().map(|row| row.iter().map(ToString::to_string).collect());
+            let names: Vec<String> = (0..array.ncols()).map(positional_name).collect();
+            return Ok(Self { rows: rows.collect(), declared: vec![vec![]; names.len()], names });
+        }
+        let batches = batches(sample, sample.hasattr("__arrow_c_stream__")?)?;
+        let names: Vec<String> = batches
+            .first()
+            .map_or_else(Vec::new, |batch| batch.schema().fields().iter().map(|field| field.name().clone()).collect());
+        let mut read = Self { rows: vec![], declared: vec![vec![]; names.len()], names };
+        for batch in &batches {
+            let first = read.rows.len();
+            read.rows.resize_with(first + batch.num_rows(), Vec::new);
+            let rows = &mut read.rows[first..];
+            for ((column, field), declared) in
+                batch.columns().iter().zip(batch.schema().fields()).zip(&mut read.declared)
+            {
+                if ignore.contains(field.name()) {
+                    rows.iter_mut().for_each(|row| row.push(String::new()));
+                    continue;
+                }
+                let mut known: HashSet<String> = declared.iter().cloned().collect();
+                let values = declared_categories(column, field).into_iter();
+                declared.extend(values.filter(|value| known.insert(value.clone())));
+                for (row, text) in rows.iter_mut().zip(column_texts(column, field)?) {
+                    // A category is no number, whatever its text.
+                    let number = !declared.is_empty() && text.parse::<f64>().is_ok();
+                    row.push(if number { format!("category {text}") } else { text });
+                }
             }
         }
+        Ok(read)
     }
-    Ok((names, rows))
 }

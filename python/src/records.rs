@@ -4,7 +4,7 @@
 //! value, or a name that the schema does not have: both would reveal something about the record to the caller's
 //! environment. For the same reason, no exception of a caller's object is passed on.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -16,7 +16,7 @@ use arrow_array::{
     AnyDictionaryArray, Array, ArrayRef, LargeStringArray, RecordBatch, downcast_integer, downcast_temporal,
 };
 use arrow_buffer::NullBuffer;
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Field};
 use ldp_pca::error::Error;
 use ldp_pca::internal::schema::Fit;
 use ldp_pca::schema::{Column, ColumnKind, Schema, SchemaError as Problem, Value};
@@ -176,7 +176,7 @@ impl Tables {
                 (ColumnKind::Ignored, _) | (_, None) => Cells::Nothing,
                 (kind, Some(place)) => {
                     let are_texts = matches!(kind, ColumnKind::Categorical { .. });
-                    Cells::new(batch.column(place), &column.name, are_texts)
+                    Cells::new(batch.column(place), batch_schema.field(place), are_texts)
                 }
             });
             taken.push((rows, cells.collect()));
@@ -228,7 +228,8 @@ enum Cells {
 impl Cells {
     /// The values of a column. Where categories `are_texts`, booleans and numbers have texts, too; elsewhere the texts
     /// of a host with types are no numbers.
-    fn new(array: &ArrayRef, name: &str, are_texts: bool) -> Self {
+    fn new(array: &ArrayRef, field: &Field, are_texts: bool) -> Self {
+        let name = field.name();
         if array.logical_null_count() == array.len() {
             return Self::Nothing;
         }
@@ -237,9 +238,14 @@ impl Cells {
             Some(coded) => (coded.values(), Some(keys(coded).collect::<Vec<_>>())),
             None => (array, None),
         };
-        let texts = match (is_text(values.data_type()), are_texts) {
+        let is_text = is_text(values.data_type());
+        // What its numbers count, only the type says: months since 1970, of a period of pandas.
+        if let (Some(kind), false) = (field.extension_type_name(), is_text) {
+            return unread(format!("column '{name}' is {kind}: give numbers, or texts for a categorical column"));
+        }
+        let texts = match (is_text, are_texts) {
             (true, true) => Some(Arc::clone(values)),
-            (true, false) => return unread(Problem::NotANumber(name.to_owned()).to_string()),
+            (true, false) => return unread(Problem::NotANumber(name.clone()).to_string()),
             (false, true) => written(values),
             (false, false) => None,
         };
@@ -348,13 +354,13 @@ fn decimal<T: DecimalType>(array: &ArrayRef, scale: i8) -> Vec<f64> {
 }
 
 /// The cells of a column as texts, as a file would have them; empty for what is missing.
-pub(crate) fn column_texts(array: &ArrayRef, name: &str) -> PyResult<Vec<String>> {
+pub(crate) fn column_texts(array: &ArrayRef, field: &Field) -> PyResult<Vec<String>> {
     if let Some(dates) = dates(array) {
         return Ok(dates);
     }
-    let cells = Cells::new(array, name, true);
+    let cells = Cells::new(array, field, true);
     if let Cells::Unread(_, problem) = cells {
-        return Err(RecordError::new_err(problem));
+        return Err(RecordError::new_err(format!("{problem}, or ignore it")));
     }
     Ok((0..array.len())
         .map(|row| match cells.value(row) {
@@ -362,6 +368,17 @@ pub(crate) fn column_texts(array: &ArrayRef, name: &str) -> PyResult<Vec<String>
             _ => String::new(),
         })
         .collect())
+}
+
+/// The categories that the type of a column declares, in their order; none of another type. The Categorical of polars
+/// has those of every such column of the process: of these only the ones that occur.
+pub(crate) fn declared_categories(array: &ArrayRef, field: &Field) -> Vec<String> {
+    let Cells::Texts(Some(keys), texts) = Cells::new(array, field, true) else { return vec![] };
+    let shared = field.metadata().keys().any(|key| key.starts_with("_PL_CATEGORICAL"));
+    let occurring: HashSet<usize> = keys.into_iter().flatten().collect();
+    let places = (0..texts.len()).filter(|place| !shared || occurring.contains(place));
+    let value = |place| if let Value::Text(text) = text(&texts, place) { Some(text.to_owned()) } else { None };
+    places.filter_map(value).collect()
 }
 
 /// The days of a column of dates or times, by which inference recognizes it; no task has such a column.

@@ -152,6 +152,8 @@ def test_each_face_infers_categories_that_all_others_find(tmp_path: Path, comman
         columns = json.loads(text)["columns"]
         assert [column["type"] for column in columns] == ["categorical"] * 3 + ["numeric"]
         columns[3].update(offset=40, scale=20)
+        # A dictionary of Arrow has the order in which the grades come.
+        columns[1]["values"].sort(key=float)
         task = Task({"columns": columns}, epsilon=2)
         for records in (forms()[0], forms()[10], rows(bool, int)):
             np.testing.assert_array_equal(task.encode(records), expected())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -247,6 +248,98 @@ def test_a_schema_is_read_out_of_a_public_sample(named: Randomizer) -> None:
             infer_schema(sample)
     with pytest.raises(SchemaError, match="'log' is not a scaling"):
         infer_schema(FRAME, scaling="log")
+
+
+def test_columns_to_ignore_are_not_looked_at() -> None:
+    odd = {
+        "lasted": pd.to_timedelta([1, 2, 3], unit="h"),
+        "list": [[1], [2, 3], []],
+        "mixed": [1, "x", object()],
+        "range": pd.interval_range(0, 3),
+        "month": pd.period_range("2019-01", periods=3, freq="M"),
+    }
+    frame = FRAME.assign(**odd)
+    before = frame.copy()
+    schema = infer_schema(frame, ignore=list(odd))
+    assert [column["type"] for column in schema["columns"]] == ["categorical", "numeric"] + ["ignored"] * 5
+    pd.testing.assert_frame_equal(frame, before)
+    table = pa.table({"age": [25, 50, 0], "list": [[1], [2], []], "lasted": pa.array([1, 2, 3], pa.duration("s"))})
+    objects = pl.Series([b"", {}, 1], dtype=pl.Object)
+    polar = pl.DataFrame({"age": [25, 50, 0], "list": [[1], [2], []], "lasted": objects})
+    for form in (table, polar):
+        found = infer_schema(form, ignore=["list", "lasted"])["columns"]
+        assert [column["type"] for column in found] == ["numeric", "ignored", "ignored"]
+    with pytest.raises(RecordError, match=r"'list' is List: give numbers, .*, or ignore it"):
+        infer_schema(table, ignore=["lasted"])
+    with pytest.raises(SchemaError, match="neither of numbers nor of texts: mixed: ignore them"):
+        infer_schema(frame[["age", "mixed"]])
+
+
+def test_a_period_is_a_date_and_no_number() -> None:
+    frame = FRAME.assign(month=pd.period_range("2019-01", periods=3, freq="M"))
+    with pytest.warns(SchemaWarning, match="'month' holds dates and is left out"):
+        assert infer_schema(frame)["columns"][2] == {"name": "month", "type": "ignored"}
+    table = pa.Table.from_pandas(frame[["month"]])
+    with pytest.raises(RecordError, match=r"'month' is pandas\.period: give numbers"):
+        infer_schema(table)
+    for records, words in [(frame[["month"]], "is Timestamp"), (table, r"is pandas\.period")]:
+        for columns in (["month"], [{"name": "month", "type": "categorical", "values": ["588"], "unseen": "zero"}]):
+            with pytest.raises(SchemaError, match=f"'month' {words}"):
+                Randomizer(Task(columns, epsilon=1)).randomize(records)
+
+
+def test_declared_categories_are_those_of_the_schema() -> None:
+    def columns(sample: Any, **options: Any) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = infer_schema(sample, **options)["columns"]
+        return found
+
+    age = [25.0, 50.0, 0.0]
+    grade = pd.Categorical([3, 1, 3], categories=[3, 2, 1], ordered=True)
+    [grades, _] = columns(pd.DataFrame({"grade": grade, "age": age}))
+    assert grades == {"name": "grade", "type": "categorical", "values": ["3", "2", "1"], "unseen": "zero"}
+    [grades, _] = columns(pd.DataFrame({"grade": grade, "age": age}), unseen="other")
+    assert grades["values"] == ["3", "2", "1", "other"]
+    [stated, _] = columns(pd.DataFrame({"grade": grade, "age": age}), categories={"grade": [1, 2]})
+    assert stated["values"] == ["1", "2"]
+    coded = pa.DictionaryArray.from_arrays(pa.array([2, 0, 2]), pa.array(["c", "b", "a"]))
+    chunks = pa.chunked_array([coded, pa.DictionaryArray.from_arrays(pa.array([0]), pa.array(["d"]))])
+    [letters, _] = columns(pa.table({"letter": chunks, "age": [*age, 1.0]}))
+    assert letters["values"] == ["c", "b", "a", "d"]
+    size = pl.Series(["L", "S", "L"], dtype=pl.Enum(["S", "M", "L"]))
+    [sizes, _] = columns(pl.DataFrame({"size": size, "age": age}))
+    assert sizes["values"] == ["S", "M", "L"]
+    # Of a Categorical of polars those of other columns may be in its memory.
+    other = pl.Series(["somebody", "2"], dtype=pl.Categorical)
+    [digits, _] = columns(pl.DataFrame({"digit": pl.Series(["1", "3", "1"], dtype=pl.Categorical), "age": age}))
+    assert (sorted(digits["values"]), len(other)) == (["1", "3"], 2)
+
+
+def test_declared_categories_that_may_identify_people_stay_out_of_a_schema() -> None:
+    who = pd.Categorical(["person1"] * 9, categories=[f"person{row}" for row in range(40)])
+    mail = pd.Categorical(["a@b.org", "c@d.org", "e@f.org"] * 3)
+    frame = pd.DataFrame({"who": who, "contact": mail, "age": range(9)})
+    with pytest.warns(SchemaWarning) as caught:
+        assert [column["type"] for column in infer_schema(frame)["columns"]] == ["ignored", "ignored", "numeric"]
+    messages = "".join(str(warning.message) for warning in caught)
+    assert "'who' declares more than 32 categories and is left out: name it as categorical" in messages
+    assert "'contact' holds e-mail addresses" in messages
+    named = infer_schema(frame, categorical=["who"], ignore=["contact"])["columns"]
+    assert len(named[0]["values"]) == 40
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"ignore": "age"}, "^ignore is 'age': give the names of columns in a list$"),
+        ({"categorical": "age"}, "^categorical is 'age': give the names"),
+        ({"categories": ["age"]}, "^categories is list: give a mapping"),
+        ({"categories": {"plan": "free"}}, r"^categories\['plan'\] is 'free': give a list of texts$"),
+        ({"scaling": 2}, "^scaling is 2: give a text$"),
+    ],
+)
+def test_options_of_a_schema_are_refused_by_their_names(options: dict[str, Any], words: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=words):
+        infer_schema(FRAME, **options)
 
 
 def test_texts_that_may_identify_people_stay_out_of_a_schema() -> None:
