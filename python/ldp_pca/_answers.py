@@ -8,7 +8,7 @@ from typing import Any, Callable, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Bools", "Floats", "made"]
+__all__ = ["Answer", "Bools", "Floats", "made"]
 
 T = TypeVar("T")
 Floats = npt.NDArray[np.float64]
@@ -16,6 +16,33 @@ Bools = npt.NDArray[np.bool_]
 
 # The types of fields that are arrays.
 _ARRAYS: dict[str, type] = {"Floats": np.float64, "Bools": np.bool_}
+
+
+class Answer:
+    """A data class of an answer: equal to another one where all that both state is the same."""
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it has the same fields; nan is the same as nan."""
+        if type(self) is not type(other):
+            return NotImplemented
+        compared = [part.name for part in fields(self) if part.compare]  # type: ignore[arg-type]
+        return all(_is_same(getattr(self, name), getattr(other, name)) for name in compared)
+
+    def __hash__(self) -> int:
+        """Of what is shown, which is the same of equal ones."""
+        return hash(repr(self))
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    if isinstance(one, np.ndarray):
+        return isinstance(other, np.ndarray) and np.array_equal(one, other, equal_nan=True)
+    if isinstance(one, dict):
+        same_keys = isinstance(other, dict) and one.keys() == other.keys()
+        return same_keys and all(_is_same(value, other[key]) for key, value in one.items())
+    if isinstance(one, (list, tuple)):
+        same_length = type(one) is type(other) and len(one) == len(other)
+        return same_length and all(map(_is_same, one, other))
+    return bool(one == other or (one != one and other != other))
 
 
 def made(kind: Callable[..., T], found: dict[str, Any], **inner: Callable[..., Any]) -> T:

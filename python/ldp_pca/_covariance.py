@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from ._answers import Floats, made
+from ._answers import Answer, Floats, made
 from ._native import Aggregate, _covariance
 
 __all__ = ["Covariance", "Mean", "covariance"]
 
 
 @dataclass(frozen=True, eq=False)
-class Mean:
+class Mean(Answer):
     """An unbiased estimate of the mean of the bounded records, of a task with centring.
 
     Attributes
@@ -37,7 +37,7 @@ class Mean:
 
 
 @dataclass(frozen=True, eq=False)
-class Covariance:
+class Covariance(Answer):
     """An unbiased estimate of the second moments of the bounded records or, with centring, of their covariance.
 
     Attributes

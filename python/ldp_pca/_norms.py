@@ -6,13 +6,14 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from ._answers import Answer
 from ._native import Aggregate, _norms
 
 __all__ = ["Norms", "norms"]
 
 
 @dataclass(frozen=True, eq=False)
-class Norms:
+class Norms(Answer):
     """The lengths of records, from the reports of a task of `Task.norms` (docs/lengths.md).
 
     Attributes

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, Literal
 
-from ._answers import Floats, made
+from ._answers import Answer, Floats, made
 from ._native import Aggregate, _plan
 from ._recovery import Prediction, numbered
 from .errors import PlanError
@@ -22,7 +22,7 @@ __all__ = ["Plan", "ShuffledPlan", "plan", "predict"]
 
 
 @dataclass(frozen=True, eq=False)
-class ShuffledPlan:
+class ShuffledPlan(Answer):
     """The answers for reports that somebody trusted shuffles first: each batch keeps ``epsilon`` with ``delta``.
 
     Attributes
@@ -51,7 +51,7 @@ class ShuffledPlan:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Plan(Answer):
     """The prediction for a collection. Answers that were not asked for, or are not finite, are None.
 
     Attributes
@@ -118,7 +118,7 @@ class Plan:
     # Why two waves are not advised.
     _advice: str | None = field(repr=False)
     # The native part's answers for the same collection.
-    _asked: Callable[..., str] = field(repr=False)
+    _asked: Callable[..., str] = field(repr=False, compare=False)
 
     def plot(self) -> Figure:
         """Draw the predicted error against the number of reports, with the answers.

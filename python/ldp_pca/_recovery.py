@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ._answers import Bools, Floats, made
+from ._answers import Answer, Bools, Floats, made
 from ._covariance import Mean
 from ._native import Aggregate, PublicSample, _recover, _recover_refined, _sin_theta_squared
 from ._progress import Parts, Progress
@@ -25,7 +25,7 @@ __all__ = ["Baseline", "Confidence", "Prediction", "Recovery", "SparseCertificat
 
 
 @dataclass(frozen=True, eq=False)
-class Prediction:
+class Prediction(Answer):
     """The predicted error of the leading components, from the known noise. Errors are ``||sin Theta||_F^2``.
 
     Attributes
@@ -50,7 +50,7 @@ class Prediction:
 
 
 @dataclass(frozen=True, eq=False)
-class Confidence:
+class Confidence(Answer):
     """The error of the components reported, from new draws of the known noise.
 
     Attributes
@@ -88,7 +88,7 @@ class Confidence:
 
 
 @dataclass(frozen=True, eq=False)
-class SparseCertificate:
+class SparseCertificate(Answer):
     """The solution of the sparse program, and the certificate of its accuracy.
 
     Attributes
@@ -129,7 +129,7 @@ class SparseCertificate:
     cross_validation: list[dict[str, Any]] | None
 
 
-class _Comparable:
+class _Comparable(Answer):
     components: Floats
 
     def compare(self, components: npt.ArrayLike) -> float:

@@ -82,8 +82,8 @@ def infer_schema(
         raise SchemaError(f"{problem}: {', '.join(mixed)}: ignore them, or convert them")
     if isinstance(table, Sequence):
         raise SchemaError(
-            "a sample is a table or a two-dimensional array of numbers, and this has mappings or values of several "
-            "types: make a frame of it first, pandas.DataFrame(sample)"
+            "a sample is a table or a two-dimensional array of numbers, and this is a sequence of mappings, or has "
+            "values of several types in a column: make a frame of it first, pandas.DataFrame(sample)"
         )
     text, odd = _infer_schema(table, scaling, unseen, ignored, [str(name) for name in categorical], listed)
     for words in odd:

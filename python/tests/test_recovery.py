@@ -293,9 +293,26 @@ def test_a_recovery_survives_a_pickle(aggregate: Aggregate) -> None:
     recovery = recover(aggregate, 2, sparse=True)
     again = pickle.loads(pickle.dumps(recovery))
     assert repr(again) == repr(recovery)
+    assert again == recovery == recover(aggregate, 2, sparse=True)
+    assert hash(again) == hash(recovery)
+    assert recovery not in (replace(recovery, eigenvalues=recovery.eigenvalues + 1e-12), recover(aggregate, 2), None)
     same(again.components, recovery.components)
     assert again.sparse.support == recovery.sparse.support
     assert repr(recovery).startswith("Recovery(method='fantope', rank=2, dimension=8, records=6000")
+
+
+def test_answers_are_equal_where_what_they_state_is(aggregate: Aggregate) -> None:
+    setting: dict[str, Any] = {"dimension": 10, "spectrum": [0.5], "epsilon": 1, "rank": 1}
+    asked: list[Any] = [
+        lambda: recover(aggregate, 6, method="pca", bootstrap=40),
+        lambda: covariance(aggregate),
+        lambda: plan(**setting, records=100, target=0.1, shuffled=1e-6, batch=50),
+        lambda: ldp_pca.predict(100, **setting),
+    ]
+    for ask in asked:
+        assert ask() == ask()
+        assert len({ask(), ask()}) == 1
+    assert plan(**setting, records=100) != plan(**setting, records=101)
 
 
 def test_plans_are_those_of_the_command_line(command) -> None:
