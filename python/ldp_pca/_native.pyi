@@ -273,6 +273,10 @@ class Reports:
     def width(self) -> int:
         """The length of every report in bytes."""
 
+    @property
+    def seeded(self) -> bool:
+        """Whether they are known to be drawn from a seed: such reports are not private. Their bytes do not say it."""
+
     def to_bytes(self) -> bytes:
         """The reports one after the other: the file that ``ldp-pca aggregate`` reads."""
 
@@ -292,6 +296,8 @@ class Reports:
 class Randomizer:
     """Bounds and randomizes records, as every device does with its own, for many at once.
 
+    It has no randomness of its own: wherever it is copied or pickled to, reports are drawn from the system's.
+
     Parameters
     ----------
     task : Task
@@ -309,7 +315,7 @@ class Randomizer:
         *,
         ids: Sequence[str] | None = None,
         threads: int | None = None,
-        insecure_seed: int | None = None,
+        insecure_seed: int | np.random.Generator | None = None,
         first: int = 0,
         progress: Progress | None = None,
         strict: bool = False,
@@ -329,9 +335,9 @@ class Randomizer:
             accepts no others unless it is configured to. By default reports draw their own ids.
         threads : int, optional
             The number of threads; by default as many as the machine has.
-        insecure_seed : int, optional
-            Draw from this seed, for tests: such reports are NOT private. They are those of
-            ``ldp-pca randomize --insecure-seed``, whatever the number of threads.
+        insecure_seed : int or numpy.random.Generator, optional
+            Draw from this seed, or from one that the generator draws, for tests: such reports are NOT private, and say
+            so (``seeded``). They are those of ``ldp-pca randomize --insecure-seed``, whatever the number of threads.
         first : int
             With ``insecure_seed``, the position of the first record among all.
         progress : bool or callable
@@ -433,6 +439,12 @@ class Aggregate:
     @property
     def records(self) -> int:
         """The number of reports in all folds."""
+
+    @property
+    def seeded(self) -> bool:
+        """Whether some of the reports are known to be drawn from a seed: such reports are not private. Reports and sums
+        that come as bytes do not say it.
+        """
 
     @property
     def folds(self) -> list[int]:

@@ -256,6 +256,9 @@ class Recovery(_Comparable):
         What was asked for and is missing, because the time limit was reached: its ``part`` (``'penalty'``: that of
         ``'auto'`` was taken, ``'rank'``, ``'held-out'``, ``'solution'``, ``'path'``, ``'baselines'``,
         ``'bootstrap'``), and how much of it was ``done``, ``of`` how much.
+    seeded : bool
+        Whether some of the reports are known to be drawn from a seed (``insecure_seed``, ``random_state``): they are
+        not private. Reports and sums that come as bytes or files do not say it.
     """
 
     method: str
@@ -290,6 +293,7 @@ class Recovery(_Comparable):
     selection: dict[str, Any] | None
     refined: dict[str, Any] | None
     unfinished: list[dict[str, Any]]
+    seeded: bool
 
     @property
     def support(self) -> list[str]:
@@ -393,7 +397,8 @@ class Recovery(_Comparable):
         ) + "".join(f"\n  notice: {notice}" for notice in self._notices())
 
     def _notices(self) -> list[str]:
-        return [*self.patterns, *([] if self.notice is None else [self.notice])]
+        drawn = ["some of the reports were drawn from a seed, and are not private"] if self.seeded else []
+        return [*self.patterns, *([] if self.notice is None else [self.notice]), *drawn]
 
     def _repr_html_(self) -> str:
         """The components as a table of a notebook, each with its largest loadings."""

@@ -121,7 +121,7 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         of noise, which has none, are 0.
     n_jobs : int or None
         The number of threads; None is 1, -1 is all of the machine, -2 all but one.
-    random_state : int, RandomState instance or None
+    random_state : int, RandomState or Generator instance, or None
         None: the system's randomness, the only choice that is private. Anything else is for tests: anyone who knows it
         can undo the noise, a `SeededWarning` says so, and ``guarantee_`` is none.
     verbose : bool
@@ -308,7 +308,7 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         names = aggregate.task.columns
         self.n_features_in_ = len(names)
         self.feature_names_in_ = np.asarray(names, dtype=object)
-        self.guarantee_ = aggregate.task.guarantee
+        self.guarantee_ = "none: seeded (insecure_seed)" if aggregate.seeded else aggregate.task.guarantee
         self._collected = True
         return self._recovered(aggregate)
 
@@ -513,7 +513,7 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """Randomize every row and add its report to the sums."""
         task, threads, seed = aggregate.task, self._threads(), None
         if self.random_state is not None:
-            seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
+            seed = _seed(self.random_state)
         book(task, self._counted_in)
         self._collected = False
         # Reports of an earlier call stay seeded.
@@ -619,6 +619,14 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         self.n_components_ = found.rank
         self.n_samples_ = found.records
         return self
+
+
+def _seed(random_state: Any) -> int:
+    """A seed that the generator draws."""
+    most = np.iinfo(np.int64).max
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(most))
+    return int(check_random_state(random_state).randint(most, dtype=np.int64))
 
 
 def _decoded(features: Floats, task: Task) -> Any:

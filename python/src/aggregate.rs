@@ -1,6 +1,7 @@
 //! Sums of reports, with or without a memory of the reports already counted.
 
 use core::num::NonZeroUsize;
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
@@ -14,7 +15,7 @@ use pyo3::{intern, prelude::*};
 use crate::error::{AggregateError, raised};
 use crate::parameters;
 use crate::randomizer::threads_of;
-use crate::reports::{BadRow, Rows, decode};
+use crate::reports::{BadRow, Reports, Rows, decode};
 use crate::signals::Signals;
 use crate::task::{Task, open};
 
@@ -35,6 +36,8 @@ pub struct Aggregate {
     task: Py<Task>,
     /// Locked only where the interpreter's lock is not held: a thread that waits for one never holds the other.
     sums: Mutex<Sums>,
+    /// Whether some reports were drawn from a seed. The state does not say it.
+    seeded: AtomicBool,
 }
 
 /// The most reports that are decoded and summed at a time, and the most bytes they may take (one may take more): beside
@@ -50,8 +53,8 @@ fn batch_size(task: &Parameters) -> usize {
 }
 
 impl Aggregate {
-    pub(crate) fn new_of(task: Py<Task>, sums: Sums) -> Self {
-        Self { task, sums: Mutex::new(sums) }
+    fn new_of(task: Py<Task>, sums: Sums, seeded: bool) -> Self {
+        Self { task, sums: Mutex::new(sums), seeded: AtomicBool::new(seeded) }
     }
 
     pub(crate) fn task_of(&self) -> &Parameters {
@@ -69,7 +72,9 @@ impl Aggregate {
             let other = other.locked().clone();
             self.locked().merge(&other)
         })
-        .map_err(raised)
+        .map_err(raised)?;
+        self.seeded.fetch_or(other.seeded(), Ordering::Relaxed);
+        Ok(())
     }
 }
 
@@ -78,7 +83,7 @@ impl Aggregate {
     #[new]
     fn new(task: Py<Task>) -> Self {
         let sums = Sums::empty(&task.get().0);
-        Self::new_of(task, sums)
+        Self::new_of(task, sums, false)
     }
 
     /// Reads a state, as the command line, the server, Spark or ``to_bytes`` wrote it.
@@ -88,7 +93,7 @@ impl Aggregate {
     fn from_bytes(_: &Bound<'_, PyType>, py: Python<'_>, state: &[u8], task: Py<Task>) -> PyResult<Self> {
         let inner = &task.get().0;
         let sums = py.detach(|| Sums::from_bytes(state, inner)).map_err(raised)?;
-        Ok(Self::new_of(task, sums))
+        Ok(Self::new_of(task, sums, false))
     }
 
     /// Reads a state from a file, as of ``ldp-pca aggregate``.
@@ -160,6 +165,7 @@ impl Aggregate {
             }
             self.locked().merge(&all).map_err(raised)
         })?;
+        self.seeded.fetch_or(Reports::are_seeded(reports), Ordering::Relaxed);
         Ok(slices.len())
     }
 
@@ -231,6 +237,13 @@ impl Aggregate {
         py.detach(|| self.locked().records())
     }
 
+    /// Whether some of the reports are known to be drawn from a seed: such reports are not private. Reports and sums
+    /// that come as bytes do not say it.
+    #[getter]
+    pub(crate) fn seeded(&self) -> bool {
+        self.seeded.load(Ordering::Relaxed)
+    }
+
     /// The number of reports in each fold.
     #[getter]
     fn folds(&self, py: Python<'_>) -> Vec<u64> {
@@ -239,7 +252,7 @@ impl Aggregate {
 
     fn __copy__(&self, py: Python<'_>) -> Self {
         let sums = py.detach(|| self.locked().clone());
-        Self::new_of(self.task.clone_ref(py), sums)
+        Self::new_of(self.task.clone_ref(py), sums, self.seeded())
     }
 
     fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> Self {
@@ -257,7 +270,12 @@ impl Aggregate {
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
         let (py, this) = (slf.py(), slf.get());
-        Ok((slf.get_type().getattr(intern!(py, "from_bytes"))?, (this.to_bytes(py), this.task.clone_ref(py))))
+        let arguments = (this.to_bytes(py), this.task.clone_ref(py));
+        Ok((slf.get_type().getattr(intern!(py, "from_bytes"))?, arguments, this.seeded().then_some(true)))
+    }
+
+    fn __setstate__(&self, seeded: bool) {
+        self.seeded.store(seeded, Ordering::Relaxed);
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
@@ -266,8 +284,8 @@ impl Aggregate {
     }
 }
 
-/// The function that makes the aggregate again, and its arguments.
-type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Py<Task>));
+/// The function that makes the aggregate again, its arguments, and whether it has seeded reports.
+type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Py<Task>), Option<bool>);
 
 /// Reports that arrive in pieces, each id counted once: the first report of an id, exactly.
 ///
@@ -298,6 +316,7 @@ pub struct Collection {
 
 struct Held {
     sums: Sums,
+    seeded: bool,
     merged: SeenSums,
     duplicates: u64,
     skipped: u64,
@@ -310,7 +329,7 @@ impl Collection {
     }
 
     /// Adds rows, or nothing.
-    fn add(&self, slices: &[&[u8]]) -> PyResult<usize> {
+    fn add(&self, slices: &[&[u8]], seeded: bool) -> PyResult<usize> {
         let (task, threads) = (&self.task.get().0, self.threads);
         let (mut duplicates, mut skipped, mut first_skipped) = (0, 0, None);
         let mut sums: Option<Sums> = None;
@@ -354,6 +373,7 @@ impl Collection {
             return Err(failure);
         }
         let mut held = self.locked();
+        held.seeded |= seeded;
         held.duplicates += duplicates;
         held.skipped += skipped;
         held.first_skipped = held.first_skipped.take().or(first_skipped);
@@ -372,7 +392,8 @@ impl Collection {
     ) -> PyResult<Self> {
         let threads = threads_of(threads)?;
         let sums = Sums::empty(&task.get().0);
-        let held = Held { sums, merged: SeenSums::default(), duplicates: 0, skipped: 0, first_skipped: None };
+        let merged = SeenSums::default();
+        let held = Held { sums, seeded: false, merged, duplicates: 0, skipped: 0, first_skipped: None };
         let (seen, held) = (Mutex::new(SeenIds::new(threads)), Mutex::new(held));
         Ok(Self { task, threads, skip_invalid, seen, updating: Mutex::new(None), held })
     }
@@ -383,7 +404,8 @@ impl Collection {
     fn update(&self, py: Python<'_>, reports: &Bound<'_, PyAny>) -> PyResult<usize> {
         let rows = Rows::of(reports)?;
         let slices = rows.slices(&self.task.get().0)?;
-        py.detach(|| self.add(&slices))
+        let seeded = Reports::are_seeded(reports);
+        py.detach(|| self.add(&slices, seeded))
     }
 
     /// Adds the sums of other reports. Not all of their ids are known, so later repeats of them are not all noticed.
@@ -391,17 +413,20 @@ impl Collection {
     /// Raises `AggregateError` for a sum that is recognized to have reports of this one.
     fn merge(&self, py: Python<'_>, other: &Aggregate) -> PyResult<()> {
         py.detach(|| {
-            let other = other.locked().clone();
-            let Held { sums, merged, .. } = &mut *self.locked();
-            merged.merge(sums, &other)
+            let added = other.locked().clone();
+            let Held { sums, seeded, merged, .. } = &mut *self.locked();
+            merged.merge(sums, &added).inspect(|()| *seeded |= other.seeded())
         })
         .map_err(raised)
     }
 
     /// The sums so far, a copy.
     fn aggregate(&self, py: Python<'_>) -> Aggregate {
-        let sums = py.detach(|| self.locked().sums.clone());
-        Aggregate::new_of(self.task.clone_ref(py), sums)
+        let (sums, seeded) = py.detach(|| {
+            let held = self.locked();
+            (held.sums.clone(), held.seeded)
+        });
+        Aggregate::new_of(self.task.clone_ref(py), sums, seeded)
     }
 
     /// The number of reports that were summed.

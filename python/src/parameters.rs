@@ -29,7 +29,8 @@ parameters! {
     PyValueError, "a text": scaling unseen;
     PyValueError, "True or False": anyway baselines bounded skip_invalid strict;
     PyValueError, "a list of texts": ids;
-    PyValueError, "a whole number of at least 0": threads first insecure_seed;
+    PyValueError, "a whole number of at least 0": threads first;
+    PyValueError, "a whole number of at least 0, or a generator of NumPy": insecure_seed;
 }
 
 /// Says what the value is, if it is a number or a text, or else its type.

@@ -12,6 +12,7 @@ use ldp_pca::internal::sampling::{insecure_rng, system_rng};
 use ldp_pca::report::{ReportId, report_bytes};
 use ldp_pca::task::Task as Parameters;
 use pyo3::exceptions::{PyMemoryError, PyValueError};
+use pyo3::types::PyType;
 use pyo3::{intern, prelude::*};
 
 use crate::error::{RecordError, in_row};
@@ -22,6 +23,8 @@ use crate::signals::Signals;
 use crate::task::Task;
 
 /// Bounds and randomizes records, as every device does with its own, for many at once.
+///
+/// It has no randomness of its own: wherever it is copied or pickled to, reports are drawn from the system's.
 ///
 /// Parameters
 /// ----------
@@ -61,9 +64,9 @@ impl Randomizer {
     ///     accepts no others unless it is configured to. By default reports draw their own ids.
     /// threads : int, optional
     ///     The number of threads; by default as many as the machine has.
-    /// insecure_seed : int, optional
-    ///     Draw from this seed, for tests: such reports are NOT private. They are those of
-    ///     ``ldp-pca randomize --insecure-seed``, whatever the number of threads.
+    /// insecure_seed : int or numpy.random.Generator, optional
+    ///     Draw from this seed, or from one that the generator draws, for tests: such reports are NOT private, and say
+    ///     so (``seeded``). They are those of ``ldp-pca randomize --insecure-seed``, whatever the number of threads.
     /// first : int
     ///     With ``insecure_seed``, the position of the first record among all.
     /// progress : bool or callable
@@ -102,13 +105,14 @@ impl Randomizer {
         records: &Bound<'_, PyAny>,
         #[pyo3(from_py_with = parameters::ids)] ids: Option<Vec<String>>,
         #[pyo3(from_py_with = parameters::threads)] threads: Option<usize>,
-        #[pyo3(from_py_with = parameters::insecure_seed)] insecure_seed: Option<u64>,
+        insecure_seed: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = parameters::first)] first: u64,
         progress: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = parameters::strict)] strict: bool,
     ) -> PyResult<Reports> {
         let threads = threads_of(threads)?;
         let ids = ids.map(|ids| ids_of(&ids)).transpose()?;
+        let insecure_seed = insecure_seed.map(seed_of).transpose()?;
         let task = &self.task.get().0;
         let records = Records::read(records, task.schema(), strict)?;
         let (rows, width, view) = (records.len(), report_bytes(task), records.view());
@@ -150,7 +154,11 @@ impl Randomizer {
         let closed = bar.map(|bar| bar.call_method0(py, intern!(py, "close"))).transpose();
         let bytes = bytes?;
         closed?;
-        Reports::new(bytes, width)
+        Reports::new(bytes, width, insecure_seed.is_some())
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyType>, (Py<Task>,)) {
+        (slf.get_type(), (slf.get().task.clone_ref(slf.py()),))
     }
 
     fn __repr__(&self) -> String {
@@ -212,6 +220,13 @@ fn bar(py: Python<'_>, progress: Option<&Bound<'_, PyAny>>, rows: usize) -> PyRe
         module.call_method1(intern!(py, "bar"), (progress, "randomizing", "record", rows)).map(Bound::unbind)
     };
     progress.map(make).transpose()
+}
+
+/// A seed, or one that a generator of NumPy draws.
+fn seed_of(seed: &Bound<'_, PyAny>) -> PyResult<u64> {
+    let integers = intern!(seed.py(), "integers");
+    let drawn = if seed.hasattr(integers)? { seed.call_method1(integers, (i64::MAX,))? } else { seed.clone() };
+    parameters::insecure_seed(&drawn)
 }
 
 /// Different ids from their digits.

@@ -90,7 +90,7 @@ pub(crate) fn _recover<'py>(
         let ask = if rank.is_some() { answer } else { answer_with_rank_test };
         ask(&question, reports, &covariance, &mut watch).map_err(raised)
     })??;
-    answered(py, answer, None)
+    answered(py, answer, None, aggregate.seeded())
 }
 
 /// A step as it is shown.
@@ -134,7 +134,12 @@ fn choice(penalty: &Bound<'_, PyAny>) -> PyResult<PenaltyChoice> {
 }
 
 /// An answer for Python, with what its JSON on the command line leaves out. A second wave adds its facts.
-pub(crate) fn answered(py: Python<'_>, mut answer: Answer, refined: Option<RefinedFacts>) -> PyResult<Answered<'_>> {
+pub(crate) fn answered(
+    py: Python<'_>,
+    mut answer: Answer,
+    refined: Option<RefinedFacts>,
+    seeded: bool,
+) -> PyResult<Answered<'_>> {
     let (components, marks) = (PyArray2::from_vec2(py, &answer.found.components)?, answer.marks_of_mean());
     // An array of them takes no text.
     answer.found.components.clear();
@@ -143,6 +148,7 @@ pub(crate) fn answered(py: Python<'_>, mut answer: Answer, refined: Option<Refin
     result["gap"] = json!(answer.found.gap);
     result["marks_of_mean"] = json!(marks);
     result["refined"] = json!(refined);
+    result["seeded"] = json!(seeded);
     for (place, point) in answer.found.path.iter().flatten().enumerate() {
         result["path"][place]["support"] = json!(point.support);
     }

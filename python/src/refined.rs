@@ -219,6 +219,7 @@ pub(crate) fn _recover_refined(
 ) -> PyResult<Answered<'_>> {
     let rank = Rank::new(rank).map_err(raised)?;
     refinement_of(first.task(), rank, refined.get().task_of()).map_err(raised)?;
+    let seeded = refined.get().seeded() || matches!(&first, First::Sums(aggregate) if aggregate.get().seeded());
     let recovered = waited(py, None, move |_| -> Result<_, Error> {
         let (task, second) = (first.task(), refined.get().task_of());
         let others = refined.get().locked().clone();
@@ -231,5 +232,5 @@ pub(crate) fn _recover_refined(
         })
     });
     let (answer, facts) = recovered?.map_err(raised)?;
-    answered(py, answer, Some(facts))
+    answered(py, answer, Some(facts), seeded)
 }

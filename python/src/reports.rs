@@ -4,6 +4,7 @@
 //! Arrow PyCapsule interface), NumPy arrays of bytes, or `bytes`.
 
 use core::num::NonZeroUsize;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use arrow_array::cast::AsArray;
 use arrow_array::ffi::to_ffi;
@@ -26,16 +27,26 @@ use crate::error::{ReportError, ReportTypeError, in_row, type_name};
 /// Arrow libraries read them without a copy: ``pyarrow.array(reports)``, ``polars.Series(reports)``. ``reports[i]`` is
 /// the i-th as ``bytes``, and ``reports[i:j]`` are `Reports`.
 #[pyclass(frozen, sequence, module = "ldp_pca")]
-pub struct Reports(FixedSizeBinaryArray);
+pub struct Reports {
+    array: FixedSizeBinaryArray,
+    /// Whether they were drawn from a seed. Their bytes do not say it.
+    seeded: AtomicBool,
+}
 
 impl Reports {
     /// Reports of `width` bytes each.
-    pub(crate) fn new(bytes: Vec<u8>, width: usize) -> PyResult<Self> {
+    pub(crate) fn new(bytes: Vec<u8>, width: usize, seeded: bool) -> PyResult<Self> {
         let unusable = |problem: String| ReportError::new_err(problem);
         let width =
             i32::try_from(width).map_err(|_| unusable(format!("reports of {width} bytes are too long for Arrow")))?;
         let array = FixedSizeBinaryArray::try_new(width, Buffer::from_vec(bytes), None);
-        Ok(Self(array.map_err(|error| unusable(error.to_string()))?))
+        let array = array.map_err(|error| unusable(error.to_string()))?;
+        Ok(Self { array, seeded: AtomicBool::new(seeded) })
+    }
+
+    /// Whether these are reports that are known to be drawn from a seed.
+    pub(crate) fn are_seeded(reports: &Bound<'_, PyAny>) -> bool {
+        reports.cast::<Self>().is_ok_and(|reports| reports.get().seeded())
     }
 }
 
@@ -50,32 +61,33 @@ impl Reports {
                 data.len()
             )));
         }
-        Self::new(data.to_vec(), width)
+        Self::new(data.to_vec(), width, false)
     }
 
     fn __len__(&self) -> usize {
-        self.0.len()
+        self.array.len()
     }
 
     /// A report, or those of a slice.
     fn __getitem__<'py>(&self, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let (py, length) = (index.py(), self.0.len());
+        let (py, length) = (index.py(), self.array.len());
         if let Ok(slice) = index.cast::<PySlice>() {
             let PySliceIndices { start, step, slicelength, .. } = slice.indices(isize::try_from(length)?)?;
             let places = (0..slicelength as isize).map(|index| (start + index * step) as usize);
-            let chosen: Vec<&[u8]> = places.map(|place| self.0.value(place)).collect();
-            return Ok(Self::new(chosen.concat(), self.0.value_size())?.into_pyobject(py)?.into_any());
+            let chosen: Vec<&[u8]> = places.map(|place| self.array.value(place)).collect();
+            let reports = Self::new(chosen.concat(), self.array.value_size(), self.seeded())?;
+            return Ok(reports.into_pyobject(py)?.into_any());
         }
         let index: isize = index.extract()?;
         let place = if index < 0 { index.checked_add_unsigned(length) } else { Some(index) };
         let place = place.and_then(|place| usize::try_from(place).ok()).filter(|&place| place < length);
         let place = place.ok_or_else(|| PyIndexError::new_err(format!("there is no report {index} of {length}")))?;
-        Ok(PyBytes::new(py, self.0.value(place)).into_any())
+        Ok(PyBytes::new(py, self.array.value(place)).into_any())
     }
 
     /// One by one, as ``bytes``.
     fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let (py, length) = (slf.py(), isize::try_from(slf.get().0.len())?);
+        let (py, length) = (slf.py(), isize::try_from(slf.get().array.len())?);
         let one = slf.getattr(intern!(py, "__getitem__"))?;
         py.import(intern!(py, "builtins"))?.call_method1(intern!(py, "map"), (one, PyRange::new(py, 0, length)?))
     }
@@ -83,17 +95,23 @@ impl Reports {
     /// The length of every report in bytes.
     #[getter]
     fn width(&self) -> usize {
-        self.0.value_size()
+        self.array.value_size()
+    }
+
+    /// Whether they are known to be drawn from a seed: such reports are not private. Their bytes do not say it.
+    #[getter]
+    fn seeded(&self) -> bool {
+        self.seeded.load(Ordering::Relaxed)
     }
 
     /// The reports one after the other: the file that ``ldp-pca aggregate`` reads.
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, self.0.values())
+        PyBytes::new(py, self.array.values())
     }
 
     /// The reports as an array of bytes, a copy: shape (n, width), uint8.
     fn to_numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u8>>> {
-        PyArray1::from_slice(py, self.0.values()).reshape([self.0.len(), self.0.value_size()])
+        PyArray1::from_slice(py, self.array.values()).reshape([self.array.len(), self.array.value_size()])
     }
 
     #[pyo3(signature = (requested_schema=None))]
@@ -104,28 +122,33 @@ impl Reports {
     ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
         // The interface asks for a best effort: these reports have one layout.
         drop(requested_schema);
-        let exported = to_ffi(&self.0.to_data());
+        let exported = to_ffi(&self.array.to_data());
         let (array, schema) = exported.map_err(|error| ReportTypeError::new_err(error.to_string()))?;
         let schema = PyCapsule::new_with_value(py, schema, c"arrow_schema")?;
         Ok((schema, PyCapsule::new_with_value(py, array, c"arrow_array")?))
     }
 
     fn __eq__(&self, other: &Self) -> bool {
-        self.0.value_size() == other.0.value_size() && self.0.values() == other.0.values()
+        self.array.value_size() == other.array.value_size() && self.array.values() == other.array.values()
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
         let reports = slf.get();
-        Ok((slf.get_type().getattr(intern!(slf.py(), "from_bytes"))?, (reports.to_bytes(slf.py()), reports.width())))
+        let arguments = (reports.to_bytes(slf.py()), reports.width());
+        Ok((slf.get_type().getattr(intern!(slf.py(), "from_bytes"))?, arguments, reports.seeded().then_some(true)))
+    }
+
+    fn __setstate__(&self, seeded: bool) {
+        self.seeded.store(seeded, Ordering::Relaxed);
     }
 
     fn __repr__(&self) -> String {
-        format!("Reports({} of {} bytes)", self.0.len(), self.0.value_size())
+        format!("Reports({} of {} bytes)", self.array.len(), self.array.value_size())
     }
 }
 
-/// The function that recreates the reports, and its arguments.
-type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, usize));
+/// The function that recreates the reports, its arguments, and whether they are seeded.
+type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, usize), Option<bool>);
 
 /// Reports of a caller, held where they are.
 pub(crate) enum Rows<'py> {
@@ -145,7 +168,7 @@ impl<'py> Rows<'py> {
             return Ok(Self::Bytes(bytes.clone()));
         }
         if let Ok(reports) = reports.cast::<Reports>() {
-            return Ok(Self::Arrow(vec![std::sync::Arc::new(reports.get().0.clone())]));
+            return Ok(Self::Arrow(vec![std::sync::Arc::new(reports.get().array.clone())]));
         }
         if let Ok(array) = reports.extract::<PyReadonlyArray2<'py, u8>>() {
             return Ok(Self::NumPy(array));

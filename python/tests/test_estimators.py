@@ -87,6 +87,8 @@ def test_a_seed_is_the_sum_of_the_same_reports_whatever_the_threads_and_batches(
     whole = LocalPCA(epsilon=2.0, random_state=5).fit(rows)
     assert batched.aggregate_ == whole.aggregate_
     assert LocalPCA(epsilon=2.0, random_state=6).fit(rows).aggregate_ != whole.aggregate_
+    drawn = [LocalPCA(random_state=np.random.default_rng(seed)).fit(rows).aggregate_ for seed in (1, 1, 2)]
+    assert drawn[0] == drawn[1] != drawn[2]
     private = [LocalPCA(epsilon=2.0, n_jobs=-1).fit(rows).aggregate_ for _ in range(2)]
     assert private[0] != private[1]
 
@@ -113,7 +115,9 @@ def test_collected_reports_are_fitted_as_they_are(rows: np.ndarray, kind: Any) -
     with pytest.raises(ldp_pca.SchemaError, match="a"):
         fitted.transform(frame.rename(columns={"a": "z"}))
     assert (fitted.epsilon, fitted.radius, fitted.folds, fitted.centring) == (2.0, 7.0, task.folds, False)
-    assert fitted.guarantee_ == task.guarantee
+    assert fitted.guarantee_ == "none: seeded (insecure_seed)"
+    written = ldp_pca.Aggregate.from_bytes(aggregate.to_bytes(), task)
+    assert kind.from_aggregate(written, 2).guarantee_ == task.guarantee
     again = pickle.loads(pickle.dumps(fitted))
     assert np.array_equal(again.transform(frame), fitted.transform(frame))
     assert again.aggregate_ == aggregate

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import pickle
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,19 @@ import pyarrow.dataset
 import pyarrow.parquet
 import pytest
 
-from ldp_pca import Aggregate, Randomizer, RecordError, SchemaError, SchemaWarning, Task, infer_schema
+from ldp_pca import (
+    Aggregate,
+    Collection,
+    Randomizer,
+    RecordError,
+    Reports,
+    SchemaError,
+    SchemaWarning,
+    Task,
+    aggregate,
+    infer_schema,
+    recover,
+)
 
 COLUMNS = [
     {"name": "age", "type": "numeric", "offset": 0, "scale": 100},
@@ -77,6 +91,45 @@ def test_without_a_seed_no_two_reports_are_alike(task: Task, records: np.ndarray
     randomizer = Randomizer(task)
     both = [*randomizer.randomize(records), *randomizer.randomize(records, threads=1)]
     assert len({report[13:29] for report in both}) == 2 * len(records)
+
+
+def test_a_randomizer_that_was_pickled_draws_anew(task: Task, records: np.ndarray) -> None:
+    randomizer = Randomizer(task)
+    copies = [randomizer, copy(randomizer), *pickle.loads(pickle.dumps([randomizer, Randomizer(task)]))]
+    assert {one.task for one in copies} == {task}
+    reports = [report for one in copies for report in one.randomize(records[:100])]
+    assert len({report[13:29] for report in reports}) == 400
+    seeded = {one.randomize(records[:9], insecure_seed=3).to_bytes() for one in copies}
+    assert len(seeded) == 1
+
+
+def test_a_generator_of_numpy_draws_the_seed(task: Task, records: np.ndarray) -> None:
+    def reports(seed: int) -> list[Reports]:
+        rng = np.random.default_rng(seed)
+        return [Randomizer(task).randomize(records[:9], insecure_seed=rng) for _ in range(2)]
+
+    first, second = reports(1)
+    assert [first, second] == reports(1)
+    assert first != second
+    for seed in (-1, "1", 1.5, np.random.RandomState(1)):
+        with pytest.raises((TypeError, ValueError), match="^insecure_seed is .*: give a whole number of at least 0, or"):
+            Randomizer(task).randomize(records[:9], insecure_seed=seed)
+
+
+def test_what_comes_of_a_seed_says_so(task: Task, records: np.ndarray) -> None:
+    seeded = Randomizer(task).randomize(records, insecure_seed=1)
+    drawn = Randomizer(task).randomize(records)
+    assert (seeded.seeded, seeded[:9].seeded, pickle.loads(pickle.dumps(seeded)).seeded) == (True, True, True)
+    assert not (drawn.seeded or Reports.from_bytes(seeded.to_bytes(), seeded.width).seeded)
+    sums = {name: aggregate(reports, task) for name, reports in (("seeded", seeded), ("drawn", drawn))}
+    both = sums["drawn"] + sums["seeded"]
+    pieces = Collection(task)
+    pieces.merge(sums["seeded"])
+    for one in (sums["seeded"], both, copy(both), pickle.loads(pickle.dumps(both)), pieces.aggregate()):
+        assert one.seeded
+        assert "drawn from a seed, and are not private" in repr(recover(one, 1))
+    for one in (sums["drawn"], Aggregate.from_bytes(both.to_bytes(), task)):
+        assert not (one.seeded or recover(one, 1).seeded or "private" in repr(recover(one, 1)))
 
 
 def test_reports_have_the_ids_that_were_issued(command, task: Task, records: np.ndarray, tmp_path: Path) -> None:
