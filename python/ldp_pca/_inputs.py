@@ -89,7 +89,10 @@ def _records_of(records: Any, ignored: Iterable[str]) -> Any:
         first = next((record for record in rows if record is not None), None)
         one = len(rows) > 0 and not is_mapping(first) and not _is_row(first)
         return _stacked([rows] if one else rows)
-    if hasattr(records, "__array__") and not hasattr(records, "tocsr"):
+    if hasattr(records, "tocsr"):
+        remedy = "give its rows in parts, X.tocsr()[first:last].toarray()"
+        raise RecordError(f"records are dense, and this is {type(records).__name__}: {remedy}")
+    if hasattr(records, "__array__"):
         return _numbers(np.asarray(records))
     raise RecordError(f"records come as {_FORMS}, not as {type(records).__name__}")
 
@@ -151,8 +154,20 @@ def arrow_of_pandas(frame: Any) -> Any | None:
         return None
 
 
+def without_index(table: Any) -> Any:
+    """What has columns of Arrow, without those that are the index of a frame of pandas."""
+    if not is_from("pyarrow", None, table) or not hasattr(table, "schema"):
+        return table
+    index, names = (table.schema.pandas_metadata or {}).get("index_columns", []), table.schema.names
+    if not any(name in index for name in names):
+        return table
+    table = table if hasattr(table, "select") else table.read_all()
+    return table.select([place for place, name in enumerate(names) if name not in index])
+
+
 def _checked(table: Any) -> Any:
     """What is a table to Arrow, with what does not survive the way to the native part taken care of."""
+    table = without_index(table)
     if not hasattr(table, "schema"):
         # That a struct of an array, a chunked one or a series is null is lost on the way, what lies under it not.
         nulls = getattr(table, "null_count", 0)

@@ -17,9 +17,11 @@ import json
 import os
 import re
 import warnings
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -32,7 +34,7 @@ except ImportError as _missing:
 
 from ._answers import Bools, Floats
 from ._budget import book, counting
-from ._inputs import is_from, is_pandas_frame, numbers_of
+from ._inputs import is_from, is_mapping, is_pandas_frame, numbers_of, without_index
 from ._native import Aggregate, Randomizer, Task
 from ._progress import bar
 from ._recovery import recover
@@ -71,18 +73,96 @@ _FIGURES = re.compile(r"(components? )?\d[\d.,]*(( and | to |, )\d[\d.,]*)*")
 
 # How messages of scikit-learn and NumPy begin that go on with what they found.
 _QUOTING = ("could not convert string to float", "Complex data not supported", "Expected 2D array", "Unable to convert")
+_NO_FLOAT = "float() argument must be a string or a"
+
+# Types of columns whose numbers count days or nanoseconds.
+_TIMES = re.compile(r"(extension<pandas\.)?(date|time|period|duration)", re.IGNORECASE)
+
+# Parameters of other packages, and what is here in their place.
+_ELSEWHERE = {
+    "accountant": "`with ldp_pca.budget(epsilon):` counts what fits spend",
+    "bounding": "radius is the largest norm that a row keeps",
+    "bounds": "radius is the largest norm that a row keeps",
+    "center": "centring=True estimates the mean",
+    "centered": "centring=False takes the rows to be centred",
+    "centering": "centring=True estimates the mean",
+    "data_norm": "radius is the largest norm that a row keeps",
+}
+
+_Init = TypeVar("_Init", bound=Callable[..., None])
+
+
+def _knowing_other_names(init: _Init) -> _Init:
+    """Point from a parameter of another package to the one that it is here."""
+
+    @wraps(init)
+    def pointing(*arguments: Any, **named: Any) -> None:
+        for name in named:
+            if name in _ELSEWHERE:
+                raise TypeError(f"{type(arguments[0]).__name__} has no parameter {name!r}: {_ELSEWHERE[name]}")
+        init(*arguments, **named)
+
+    return cast("_Init", pointing)
 
 
 def _missing_as_nan(X: Any) -> Any:  # noqa: N803
     """Missing values of every kind as NaN, which scikit-learn knows; it refuses anything but rows of numbers."""
     if is_from("polars", "LazyFrame", X):
         return X.collect()
+    if is_from("pyarrow", None, X):
+        return without_index(X)
     with suppress(RecordError):
         if is_pandas_frame(X) and (X.dtypes == object).any():
             return type(X)(numbers_of(X.to_numpy(dtype=object)), index=X.index, columns=X.columns)
         if isinstance(X, (list, tuple, np.ma.MaskedArray)) or (isinstance(X, np.ndarray) and X.dtype == object):
             return numbers_of(X)
     return X
+
+
+def _types(X: Any) -> list[tuple[str, str]]:  # noqa: N803
+    """The names of a frame's columns, each with its type; nothing of anything else. No type has a value in it."""
+    columns: Any = []
+    if is_pandas_frame(X):
+        columns = zip(X.columns, X.dtypes)
+    elif is_from("polars", "DataFrame", X):
+        columns = X.schema.items()
+    elif is_from("pyarrow", "Table", X):
+        columns = zip(X.schema.names, X.schema.types)
+    return [(str(name), str(kind).partition("(")[0]) for name, kind in columns]
+
+
+def _refuse_other_than_numbers(X: Any) -> None:  # noqa: N803
+    """Refuse times, which NumPy may take for numbers, and a mapping."""
+    remedy = "give numbers, such as the days since a fixed date, or leave it out"
+    for name, kind in _types(X):
+        if _TIMES.match(kind):
+            raise RecordError(f"column {name!r} holds {kind}: {remedy}")
+    if isinstance(X, np.ndarray) and X.dtype.kind in ("m", "M"):
+        raise RecordError(f"the array holds {X.dtype}: {remedy}")
+    if is_mapping(X):
+        raise RecordError("rows are an array of numbers or a table, and this is a mapping: pandas.DataFrame(X) is one")
+
+
+def _unread(X: Any) -> str:  # noqa: N803
+    """Where there is something that is no number: the column of a frame, or the place in rows."""
+    for place, (name, kind) in enumerate(_types(X)):
+        column = X.iloc[:, place] if is_pandas_frame(X) else X[name]
+        try:
+            np.asarray(column, dtype=np.float64)
+        except (TypeError, ValueError, NotImplementedError):
+            return f"column {name!r} of type {kind}"
+    try:
+        numbers_of(X)
+    except RecordError as error:
+        return str(error)
+    return "not rows of numbers"
+
+
+def _dense_parts(X: Any, size: int) -> Iterator[Floats]:  # noqa: N803
+    """At most so many rows at a time. Of a sparse matrix only these are dense."""
+    for first in range(0, X.shape[0], size):
+        part = X[first : first + size]
+        yield part.toarray() if hasattr(part, "toarray") else part
 
 
 class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -193,6 +273,7 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     # The process whose budgets count its fits, of an estimator that was pickled while there were any.
     _counted_in: int | None = None
 
+    @_knowing_other_names
     def __init__(
         self,
         n_components: Components = 2,
@@ -225,8 +306,9 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows. NaN, infinities, None and masked values are missing.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows. NaN, infinities, None and masked values are missing. Of a sparse matrix, a part of the rows at a
+            time is made dense.
         y : None
             Ignored.
 
@@ -349,14 +431,14 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows. After `fit_aggregate` they are records of the task: an array of numbers, a table whose columns
-            are found by name, or mappings. What is missing counts as 0, as in `fit`.
+            The rows, or a sparse matrix. After `fit_aggregate` they are records of the task: an array of numbers, a
+            table whose columns are found by name, or mappings. What is missing counts as 0, as in `fit`.
 
         Returns
         -------
         ndarray of shape (n_samples, n_components)
         """
-        projected: Floats = (self._encoded(X) - self.mean_) @ self.components_.T
+        projected: Floats = np.concatenate([(part - self.mean_) @ self.components_.T for part in self._encoded(X)])
         if not self.whiten:
             return projected
         deviations = self._deviations()
@@ -400,9 +482,12 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         float
             From 0 to 1: of the squared distances of the encoded rows from ``mean_``.
         """
-        rows = self._encoded(X) - self.mean_
-        total = float(np.sum(rows**2))
-        return float(np.sum((rows @ self.components_.T) ** 2)) / total if total > 0 else 0.0
+        total = captured = 0.0
+        for part in self._encoded(X):
+            rows = part - self.mean_
+            total += float(np.sum(rows**2))
+            captured += float(np.sum((rows @ self.components_.T) ** 2))
+        return captured / total if total > 0 else 0.0
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803
         """The parameters, and after a fit the notice of what was recovered."""
@@ -441,25 +526,33 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         return covariance(self.aggregate_).matrix
 
     def __sklearn_tags__(self) -> Any:
-        """Declare to scikit-learn that NaN is a value."""
+        """Declare to scikit-learn that NaN is a value, and that a matrix may be sparse."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = tags.input_tags.sparse = True
         return tags
 
-    def _validated(self, X: Any, **options: Any) -> Floats:  # noqa: N803
-        """Return the rows in scikit-learn's form, with NaN and infinities. No message contains one of their values."""
+    def _validated(self, X: Any, **options: Any) -> Any:  # noqa: N803
+        """Return the rows in scikit-learn's form, with NaN and infinities: an array, or a sparse matrix by rows.
+
+        No message contains one of their values.
+        """
         X = _missing_as_nan(X)  # noqa: N806
+        _refuse_other_than_numbers(X)
+        options.update(dtype=np.float64, ensure_all_finite=False, accept_sparse="csr")
         try:
-            rows = np.asarray(validate_data(self, X, dtype=np.float64, ensure_all_finite=False, **options))
-        except ValueError as error:
+            rows = validate_data(self, X, **options)
+        except (TypeError, ValueError) as error:
             words = str(error)
-            quoting = next((start for start in _QUOTING if words.startswith(start)), None)
+            quoting = next((start for start in (*_QUOTING, _NO_FLOAT) if words.startswith(start)), None)
             if quoting is None:
                 raise
         else:
-            return rows
+            return rows if hasattr(rows, "tocsr") else np.asarray(rows)
         # Outside the handler: what was caught would be this one's context.
-        raise RecordError(f"{quoting}: give numbers in rows of the same length. Reshape your data, or leave texts out")
+        remedy = "give numbers in rows of the same length. Reshape your data, or leave texts out"
+        if quoting == _NO_FLOAT:
+            raise TypeError(f"{quoting} number ({_unread(X)}): {remedy}")
+        raise RecordError(f"{quoting} ({_unread(X)}): {remedy}")
 
     @property
     def _n_features_out(self) -> int:
@@ -490,7 +583,7 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         if wanted < 1 or (features is not None and wanted > features):
             raise RecoveryError(f"n_components={wanted} is not between 1 and {most}")
 
-    def _task(self, X: Floats) -> Task:  # noqa: N803
+    def _task(self, X: Any) -> Task:  # noqa: N803
         """Make the task of the rows, with the names of their columns where these can be names of a task."""
         self._check_components(X.shape[1])
         if isinstance(self.radius, str):
@@ -509,7 +602,7 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
                 return Task([str(name) for name in names], **parameters)
         return Task(X.shape[1], **parameters)
 
-    def _randomized(self, X: Floats, aggregate: Aggregate) -> Aggregate:  # noqa: N803
+    def _randomized(self, X: Any, aggregate: Aggregate) -> Aggregate:  # noqa: N803
         """Randomize every row and add its report to the sums."""
         task, threads, seed = aggregate.task, self._threads(), None
         if self.random_state is not None:
@@ -523,15 +616,14 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             self.guarantee_ = "none: seeded (random_state)"
             words = "random_state is set, so the reports are not private: anyone who knows the seed can undo the noise"
             warn(words, SeededWarning)
-        randomizer, before = Randomizer(task), aggregate.records
+        randomizer = Randomizer(task)
         size = max(min(_BATCH_BYTES // task.report_bytes, _BATCH), 1)
         norms = []
         with closing(bar(bool(self.verbose), "randomizing", "record", X.shape[0])) as shown:
-            for first in range(0, X.shape[0], size):
-                part = X[first : first + size]
+            for part in _dense_parts(X, size):
                 if self.radius is not None:
                     norms.append(np.linalg.norm(np.where(np.isfinite(part), part, 0.0), axis=1))
-                reports = randomizer.randomize(part, threads=threads, insecure_seed=seed, first=before + first)
+                reports = randomizer.randomize(part, threads=threads, insecure_seed=seed, first=aggregate.records)
                 aggregate.update(reports, threads=threads)
                 shown.update(len(part))
         if self.radius is not None:
@@ -554,11 +646,13 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             BoundingWarning,
         )
 
-    def _encoded(self, X: Any) -> Floats:  # noqa: N803
-        """Rows in the units of the components: encoded, and of norm 1 where the task bounds them so."""
+    def _encoded(self, X: Any) -> Iterator[Floats]:  # noqa: N803
+        """Rows in the units of the components, in parts: encoded, and of norm 1 where the task bounds them so."""
         check_is_fitted(self)
         records = X if self._collected else self._validated(X, reset=False)
-        return self.task_.encode(records, bounded=self.task_.radius is None, strict=True)
+        parts = _dense_parts(records.tocsr(), _BATCH) if hasattr(records, "tocsr") else iter([records])
+        for part in parts:
+            yield self.task_.encode(part, bounded=self.task_.radius is None, strict=True)
 
     def _deviations(self) -> Floats:
         """The deviation along each component, 0 for noise."""
@@ -678,6 +772,7 @@ class LocalSparsePCA(LocalPCA):
     relative_gap_: float
     penalty_: float
 
+    @_knowing_other_names
     def __init__(
         self,
         n_components: Components = 2,

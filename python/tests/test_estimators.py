@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
+import scipy.sparse
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
@@ -347,6 +349,79 @@ def test_a_fit_in_another_process_is_refused_where_a_budget_would_not_see_it(row
         with pytest.raises(ldp_pca.BudgetError, match="nor in a file"):
             pickle.dumps(spent)
     assert fitted_elsewhere(LocalPCA()) == ""
+
+
+def test_a_sparse_matrix_is_its_rows(rows: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    zeros = np.where(np.abs(rows[:1000]) < 1, 0.0, rows[:1000])
+    options: dict[str, Any] = {"epsilon": 4.0, "radius": 7.0, "random_state": 1}
+    dense = LocalPCA(2, **options).fit(zeros)
+    monkeypatch.setattr("ldp_pca.estimators._BATCH", 300)
+    for form in (scipy.sparse.csr_array(zeros), scipy.sparse.csc_matrix(zeros), scipy.sparse.coo_array(zeros)):
+        model = LocalPCA(2, **options).fit(form)
+        assert model.aggregate_ == dense.aggregate_
+        np.testing.assert_allclose(model.transform(form), dense.transform(zeros), atol=1e-12)
+        assert model.score(form) == pytest.approx(dense.score(zeros))
+        collected = LocalPCA.from_aggregate(dense.aggregate_, 2)
+        np.testing.assert_allclose(collected.transform(form), dense.transform(zeros), atol=1e-12)
+        with pytest.raises(ldp_pca.RecordError, match="records are dense, and this is .*: give its rows in parts"):
+            Randomizer(dense.task_).randomize(form)
+
+
+DAYS = pd.date_range("2024-01-01", periods=3)
+
+
+@pytest.mark.parametrize(
+    ("rows", "error", "words"),
+    [
+        (pd.DataFrame({"a": [1.0, 2, 3], "day": DAYS}), ValueError, "column 'day' holds datetime64.*: give numbers"),
+        (pd.DataFrame({"day": DAYS}), ValueError, "column 'day' holds datetime64"),
+        (pd.DataFrame({"took": DAYS - DAYS[0]}), ValueError, "column 'took' holds timedelta64"),
+        (pd.DataFrame({"month": DAYS.to_period("M")}), ValueError, "column 'month' holds period"),
+        (pl.DataFrame({"a": [1.0, 2, 3], "day": DAYS.to_numpy()}), ValueError, "column 'day' holds Datetime: give"),
+        (pa.table({"a": [1.0, 2, 3], "day": pa.array(DAYS)}), ValueError, "column 'day' holds timestamp"),
+        (DAYS.to_numpy()[:, None], ValueError, "the array holds datetime64"),
+        (DAYS.to_pydatetime()[:, None], TypeError, "row 0: position 1 holds datetime: give a number"),
+        (pd.DataFrame({"a": [1.0, 2, 3], "b": ["x", "y", "z"]}), ValueError, "column 'b' of type .*give numbers"),
+        (pl.DataFrame({"a": [1.0, 2, 3], "b": ["x", "y", "z"]}), ValueError, "column 'b' of type String"),
+        ([[1.0, 2.0], [3.0, "x"]], ValueError, "row 1: position 2 holds str"),
+        ({"a": [1.0, 2, 3]}, ValueError, "this is a mapping: pandas.DataFrame"),
+    ],
+)
+def test_what_is_no_number_is_refused_with_its_column(rows: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        LocalPCA(1).fit(rows)
+
+
+def test_the_index_of_a_frame_is_no_column_of_its_table(rows: np.ndarray) -> None:
+    frame = pd.DataFrame(rows[:500], columns=list("abcdef"), index=np.arange(500) * 2)
+    named = frame.rename_axis("person")
+    options: dict[str, Any] = {"epsilon": 4.0, "radius": 7.0, "random_state": 1}
+    fitted = LocalPCA(2, **options).fit(frame)
+    reports = Randomizer(fitted.task_).randomize(frame, insecure_seed=1)
+    for table in (pa.Table.from_pandas(frame), pa.Table.from_pandas(named), pa.RecordBatch.from_pandas(named)):
+        assert table.num_columns == 7
+        assert Randomizer(fitted.task_).randomize(table, insecure_seed=1) == reports
+        assert [column["name"] for column in ldp_pca.infer_schema(table)["columns"]] == list("abcdef")
+    assert Randomizer(fitted.task_).randomize(table_reader(named), insecure_seed=1) == reports
+    again = LocalPCA(2, **options).fit(pa.Table.from_pandas(named))
+    assert (list(again.feature_names_in_), again.aggregate_) == (list("abcdef"), fitted.aggregate_)
+
+
+def table_reader(frame: pd.DataFrame) -> pa.RecordBatchReader:
+    return pa.Table.from_pandas(frame).to_reader()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_parameters_of_other_packages_point_to_those_here(kind: Any) -> None:
+    for name, words in [
+        ("data_norm", "radius is the largest norm"),
+        ("centered", "centring=False takes the rows to be centred"),
+        ("accountant", "ldp_pca.budget"),
+    ]:
+        with pytest.raises(TypeError, match=f"^{kind.__name__} has no parameter '{name}': .*{words}"):
+            kind(**{name: 1.0})
+    with pytest.raises(TypeError, match="unexpected keyword argument 'other'"):
+        kind(other=1.0)
 
 
 def test_names_of_a_table_are_those_of_the_components(rows: np.ndarray) -> None:
