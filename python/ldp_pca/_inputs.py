@@ -87,7 +87,7 @@ def _records_of(records: Any, ignored: Iterable[str]) -> Any:
     if isinstance(records, Sequence) and not isinstance(records, (str, bytes, bytearray)):
         rows = list(records)
         first = next((record for record in rows if record is not None), None)
-        one = len(rows) > 0 and not is_mapping(first) and not _is_row(first)
+        one = len(rows) > 0 and not is_mapping(first) and not is_row(first)
         return _stacked([rows] if one else rows)
     if hasattr(records, "tocsr"):
         remedy = "give its rows in parts, X.tocsr()[first:last].toarray()"
@@ -103,7 +103,7 @@ def _numbers_of(records: Any) -> Any:
         return taken
     rows: list[list[float]] = []
     for row, record in enumerate(taken):
-        if not _is_row(record):
+        if not is_row(record):
             raise _in_row(row, f"{type(record).__name__} is not a record: records come as {_FORMS}")
         values = []
         for place, given in enumerate(record):
@@ -259,10 +259,10 @@ def is_mapping(record: Any) -> bool:
 
 def values_of(record: Any) -> list[Any] | None:
     """The values of a record by position; None for what is no row."""
-    return list(record) if _is_row(record) else None
+    return list(record) if is_row(record) else None
 
 
-def _is_row(record: Any) -> bool:
+def is_row(record: Any) -> bool:
     """Whether this is a record by position: its type decides."""
     kind = type(record)
     if issubclass(kind, np.ndarray):
@@ -275,7 +275,7 @@ def _stacked(rows: list[Any]) -> Any:
     """Rows of numbers, all of one length, as an array, which is read sooner; any others as they are."""
     # An integer that no float holds raises, or an object of the caller's.
     with suppress(Exception):
-        even = all(map(_is_row, rows)) and len(set(map(len, rows))) == 1
+        even = all(map(is_row, rows)) and len(set(map(len, rows))) == 1
         if even and all(map(_is_number, {type(value) for row in rows for value in row})):
             with np.errstate(all="ignore"):
                 return np.asarray(rows, dtype=np.float64)

@@ -386,6 +386,7 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         -------
         self
         """
+        _check_sums(aggregate)
         self._check_components(aggregate.task.dimension)
         names = aggregate.task.columns
         self.n_features_in_ = len(names)
@@ -411,6 +412,7 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         -------
         LocalPCA or LocalSparsePCA
         """
+        _check_sums(aggregate)
         task = aggregate.task
         collection = {
             "epsilon": task.epsilon,
@@ -713,6 +715,12 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         self.n_components_ = found.rank
         self.n_samples_ = found.records
         return self
+
+
+def _check_sums(aggregate: Any) -> None:
+    if not isinstance(aggregate, Aggregate):
+        kind = type(aggregate).__name__
+        raise TypeError(f"aggregate is {kind}: give the sums of reports, as of ldp_pca.aggregate(reports, task)")
 
 
 def _seed(random_state: Any) -> int:

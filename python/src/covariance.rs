@@ -24,7 +24,7 @@ const DENOISINGS: [(&str, Denoising); 4] = [
 #[pyfunction]
 pub(crate) fn _covariance<'py>(
     py: Python<'py>,
-    aggregate: Py<Aggregate>,
+    #[pyo3(from_py_with = parameters::aggregate)] aggregate: Py<Aggregate>,
     #[pyo3(from_py_with = parameters::fold)] fold: Option<usize>,
     #[pyo3(from_py_with = parameters::denoise)] denoise: String,
 ) -> PyResult<(Bound<'py, PyArray2<f64>>, String)> {

@@ -13,12 +13,12 @@ use crate::recovery::document;
 #[pyfunction]
 pub(crate) fn _norms(
     py: Python<'_>,
-    aggregate: &Aggregate,
+    #[pyo3(from_py_with = parameters::aggregate)] aggregate: Py<Aggregate>,
     #[pyo3(from_py_with = parameters::radius)] radius: Option<f64>,
 ) -> PyResult<String> {
     let radius = radius.map(Radius::new).transpose().map_err(raised)?;
-    let guarantee = aggregate.task_of().guarantee();
-    document(&Lengths::new(&of(py, aggregate)?, guarantee, radius).map_err(raised)?)
+    let guarantee = aggregate.get().task_of().guarantee();
+    document(&Lengths::new(&of(py, aggregate.get())?, guarantee, radius).map_err(raised)?)
 }
 
 /// The lengths that sums show.

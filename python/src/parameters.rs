@@ -27,6 +27,7 @@ parameters! {
     RecoveryError, "a text": method denoise;
     RecoveryError, "a whole number of at least 0": rank path bootstrap fold;
     PyValueError, "a text": scaling unseen;
+    PyValueError, "the sums of reports, as of ldp_pca.aggregate(reports, task)": aggregate norms refined;
     PyValueError, "True or False": anyway baselines bounded skip_invalid strict;
     PyValueError, "a list of texts": ids;
     PyValueError, "a whole number of at least 0": threads first;

@@ -25,7 +25,7 @@ use crate::task::{centring_of, family, radius_of};
 pub(crate) fn _plan(
     py: Python<'_>,
     #[pyo3(from_py_with = parameters::rank)] rank: usize,
-    aggregate: Option<Py<Aggregate>>,
+    #[pyo3(from_py_with = parameters::aggregate)] aggregate: Option<Py<Aggregate>>,
     #[pyo3(from_py_with = parameters::dimension)] dimension: Option<usize>,
     spectrum: Option<Vec<f64>>,
     #[pyo3(from_py_with = parameters::bulk)] bulk: Option<f64>,
@@ -42,7 +42,7 @@ pub(crate) fn _plan(
     #[pyo3(from_py_with = parameters::mean_share)] mean_share: Option<f64>,
     #[pyo3(from_py_with = parameters::waves)] waves: u8,
     #[pyo3(from_py_with = parameters::radius)] radius: Option<f64>,
-    norms: Option<Py<Aggregate>>,
+    #[pyo3(from_py_with = parameters::norms)] norms: Option<Py<Aggregate>>,
 ) -> PyResult<String> {
     let rank = Rank::new(rank).map_err(raised)?;
     for (name, count) in [("records", records), ("batch", batch)] {

@@ -95,7 +95,7 @@ impl<'py> Records<'py> {
         }
         if let Some(names) = records.getattr_opt(intern!(py, "names"))? {
             let names: Vec<String> = names.extract()?;
-            schema.match_header(&names.iter().map(String::as_str).collect::<Vec<_>>()).map_err(raised)?;
+            places(schema, &names.iter().map(String::as_str).collect::<Vec<_>>())?;
         }
         let rows = records.try_iter()?.enumerate().map(|(row, record)| {
             if row % 1024 == 0 {
@@ -171,7 +171,7 @@ impl Tables {
         for batch in batches {
             let batch_schema = batch.schema();
             let header: Vec<&str> = batch_schema.fields().iter().map(|field| field.name().as_str()).collect();
-            let places = schema.match_header(&header).map_err(raised)?;
+            let places = places(schema, &header)?;
             let cells = schema.columns().iter().zip(places).map(|(column, place)| match (&column.kind, place) {
                 (ColumnKind::Ignored, _) | (_, None) => Cells::Nothing,
                 (kind, Some(place)) => {
@@ -448,7 +448,13 @@ impl Given {
         let is_text = matches!(column.kind, ColumnKind::Categorical { .. });
         Ok(match harmless(value.py(), Self::of(value, is_text))? {
             Ok(Self::Text(_)) if !is_text => Err(Problem::NotANumber(name.clone()).to_string()),
-            Ok(Self::Other) => Err(format!("column '{name}' holds {}: give a number, a text or None", kind())),
+            Ok(Self::Other) => {
+                let py = value.py();
+                let many = inputs(py)?.call_method1(intern!(py, "is_row"), (value,)).and_then(|many| many.is_truthy());
+                let many = harmless(py, many)?.unwrap_or(false);
+                let hint = if many { ", as one record has; the columns of many are a table" } else { "" };
+                Err(format!("column '{name}' holds {}: give a number, a text or None{hint}", kind()))
+            }
             Ok(given) => Ok(given),
             Err(raises) => Err(format!("column '{name}' holds {}, which raises {raises}", kind())),
         })
@@ -486,11 +492,12 @@ impl<'py> Held<'py> {
     }
 
     fn by_name(record: &Bound<'py, PyAny>, schema: &Schema) -> PyResult<Self> {
-        let (mut names, mut given) = (Vec::new(), Vec::new());
+        let (mut names, mut given, mut unnamed) = (Vec::new(), Vec::new(), 0);
         for item in record.call_method0(intern!(record.py(), "items"))?.try_iter()? {
             let (name, value): (Bound<'py, PyAny>, Bound<'py, PyAny>) = item?.extract()?;
             // Only a text can be the name of a column.
             let text = name.cast::<PyString>().map(|name| name.to_string_lossy().into_owned());
+            unnamed += usize::from(text.is_err());
             names.push(text.unwrap_or_default());
             given.push(value);
         }
@@ -505,7 +512,8 @@ impl<'py> Held<'py> {
         // Columns that are missing come after names that are not the schema's, or are there twice.
         let problems = || schema.check_named(names.iter().map(|name| (name.as_str(), Value::Missing)));
         let uneven = (found < names.len()).then(|| problems().first().map(ToString::to_string)).flatten();
-        Ok(Self { values, uneven })
+        let keys = format!("{unnamed} of its keys are no texts: values are found by the names of columns");
+        Ok(Self { values, uneven: if unnamed > 0 { Some(keys) } else { uneven } })
     }
 
     fn by_position(given: Vec<Bound<'py, PyAny>>, schema: &Schema) -> Self {
@@ -532,6 +540,16 @@ fn encode_record(record: &Bound<'_, PyAny>, schema: &Schema, row: u64, fit: &mut
     fit.add(row, values, uneven.as_deref());
     let values: Vec<_> = read.iter().map(|given| given.as_ref().map_or(Value::Missing, Given::value)).collect();
     Ok(schema.encode_values(&values))
+}
+
+/// The places of the schema's columns among the names of a table.
+fn places(schema: &Schema, names: &[&str]) -> PyResult<Vec<Option<usize>>> {
+    schema.match_header(names).map_err(|problem| {
+        if names.is_empty() || names.iter().any(|name| name.parse::<u64>().is_err()) {
+            return raised(problem);
+        }
+        SchemaError::new_err(format!("{problem}. This table numbers its columns: name them, or give it as an array"))
+    })
 }
 
 /// The problem of records with another number of values than there are columns.

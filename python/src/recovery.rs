@@ -31,7 +31,7 @@ pub(crate) type Answered<'py> = (Bound<'py, PyArray2<f64>>, String);
 #[allow(clippy::too_many_arguments, reason = "they have names in Python")]
 pub(crate) fn _recover<'py>(
     py: Python<'py>,
-    aggregate: &Aggregate,
+    #[pyo3(from_py_with = parameters::aggregate)] aggregate: Py<Aggregate>,
     #[pyo3(from_py_with = parameters::rank)] rank: Option<usize>,
     #[pyo3(from_py_with = parameters::method)] method: String,
     penalty: Option<&Bound<'py, PyAny>>,
@@ -43,6 +43,7 @@ pub(crate) fn _recover<'py>(
     #[pyo3(from_py_with = parameters::select)] select: Option<f64>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Answered<'py>> {
+    let aggregate = aggregate.get();
     let task = aggregate.task_of();
     let methods = [("auto", HeldOutUse::Choose), ("pca", HeldOutUse::Measure)];
     let held_out = named(&method, "a method", &methods).map_err(RecoveryError::new_err)?;

@@ -148,7 +148,7 @@ impl First {
 pub(crate) fn _refined_task(
     py: Python<'_>,
     task: Py<Task>,
-    first: First,
+    #[pyo3(from_py_with = parameters::aggregate)] first: First,
     rank: usize,
     records: Option<u64>,
     sample_error: Option<f64>,
@@ -213,9 +213,9 @@ fn checked(rank: usize, records: Option<u64>) -> PyResult<Rank> {
 #[pyfunction]
 pub(crate) fn _recover_refined(
     py: Python<'_>,
-    first: First,
+    #[pyo3(from_py_with = parameters::aggregate)] first: First,
     #[pyo3(from_py_with = parameters::rank)] rank: usize,
-    refined: Py<Aggregate>,
+    #[pyo3(from_py_with = parameters::refined)] refined: Py<Aggregate>,
 ) -> PyResult<Answered<'_>> {
     let rank = Rank::new(rank).map_err(raised)?;
     refinement_of(first.task(), rank, refined.get().task_of()).map_err(raised)?;

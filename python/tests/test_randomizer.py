@@ -21,6 +21,7 @@ from ldp_pca import (
     Collection,
     Randomizer,
     RecordError,
+    RecordWarning,
     Reports,
     SchemaError,
     SchemaWarning,
@@ -112,7 +113,7 @@ def test_a_generator_of_numpy_draws_the_seed(task: Task, records: np.ndarray) ->
     assert [first, second] == reports(1)
     assert first != second
     for seed in (-1, "1", 1.5, np.random.RandomState(1)):
-        with pytest.raises((TypeError, ValueError), match="^insecure_seed is .*: give a whole number of at least 0, or"):
+        with pytest.raises((TypeError, ValueError), match="^insecure_seed is .*: give a whole number of at least 0,"):
             Randomizer(task).randomize(records[:9], insecure_seed=seed)
 
 
@@ -233,6 +234,7 @@ def test_the_first_bad_row_is_named_however_far_down_it_is(task: Task) -> None:
         (1, RecordError, "not as int"),
         (None, RecordError, "not as NoneType"),
         (pd.DataFrame(np.ones((2, 3))), SchemaError, "unknown columns: 3; the schema has c1, c2"),
+        (pd.DataFrame(np.ones((2, 8))), SchemaError, "unknown columns: 8; .* numbers its columns: .* as an array"),
         (pd.DataFrame({"c1": [1.0]}), SchemaError, "'c2' is missing"),
         (pd.DataFrame([[1, 2], ["x", "y"]], columns=["c1", "c1"]), SchemaError, "'c1' is there twice"),
         (pa.table({f"c{i}": pa.array([True, False]) for i in range(1, 9)}), SchemaError, "column 'c1' is Boolean"),
@@ -242,6 +244,18 @@ def test_the_first_bad_row_is_named_however_far_down_it_is(task: Task) -> None:
 def test_what_are_no_records_is_refused(task: Task, records, error, words: str) -> None:
     with pytest.raises(error, match=words):
         Randomizer(task).randomize(records)
+
+
+def test_columns_of_many_records_are_no_record(named: Randomizer) -> None:
+    columns = FRAME.to_dict("list")
+    words = "'age' holds list: give a number, a text or None, as one record has; the columns of many are a table"
+    with pytest.warns(RecordWarning, match=words):
+        assert len(named.randomize(columns)) == 1
+    assert len(named.randomize(pd.DataFrame(columns))) == 3
+    with pytest.raises(RecordError, match="row 0: 2 of its keys are no texts: values are found by the names"):
+        named.randomize({0: 1.0, 1: 2.0}, strict=True)
+    with pytest.raises(SchemaError, match=r"a sequence of mappings, .*: make a frame of it first, pandas\.DataFrame"):
+        infer_schema(columns)
 
 
 def test_one_record_is_a_row_of_one(task: Task, records: np.ndarray) -> None:

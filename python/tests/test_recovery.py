@@ -256,6 +256,27 @@ def test_what_is_of_another_type_is_refused_by_its_name(aggregate: Aggregate) ->
             refused()
 
 
+def test_reports_are_summed_before_anything_is_recovered(task: Task, aggregate: Aggregate) -> None:
+    reports = Randomizer(task).randomize(np.ones((9, 8)))
+    words = r"is Reports: give the sums of reports, as of ldp_pca\.aggregate\(reports, task\)$"
+    refused: list[Any] = [
+        lambda: recover(reports, 1),
+        lambda: covariance(reports),
+        lambda: plan(reports, rank=1),
+        lambda: ldp_pca.norms(reports),
+        lambda: task.refine(reports, 1),
+        lambda: ldp_pca.LocalPCA().fit_aggregate(reports),
+        lambda: ldp_pca.LocalPCA.from_aggregate(reports),
+    ]
+    for refuse in refused:
+        with pytest.raises(TypeError, match=f"^aggregate {words}"):
+            refuse()
+    with pytest.raises(TypeError, match=f"^refined {words}"):
+        recover(aggregate, 1, refined=reports)
+    with pytest.raises(TypeError, match="^aggregate is list: "):
+        recover([aggregate], 1)
+
+
 def test_time_that_is_up_leaves_an_answer_that_says_what_is_missing(aggregate: Aggregate) -> None:
     late = recover(aggregate, 2, sparse=True, penalty="cross-validated", path=4, bootstrap=40, time_limit=1e-9)
     parts = [part["part"] for part in late.unfinished if part["part"] != "solution"]
