@@ -40,7 +40,31 @@ def _picture() -> type[Figure]:
     return Picture
 
 
-def of_recovery(found: Recovery, features: int, scores: npt.ArrayLike | None) -> Figure:
+def _panels(ax: Any, count: int, size: tuple[float, float]) -> list[Axes]:
+    """So many axes: those given, as many within one, or new ones."""
+    if ax is None:
+        drawn = _picture()(figsize=size, layout="constrained").subplots(1, count, squeeze=False)
+        return list(drawn.flat)
+    axes = list(np.ravel(np.asarray(ax, dtype=object)))
+    place = axes[0].get_subplotspec() if len(axes) == 1 and count > 1 else None
+    if place is not None:
+        axes[0].set_axis_off()
+        grid = place.subgridspec(1, count)
+        axes = [axes[0].figure.add_subplot(grid[0, column]) for column in range(count)]
+    if len(axes) != count:
+        problem = f"ax has {len(axes)} axes for {count} panels"
+        raise ValueError(f"{problem}: give those of plt.subplots(1, {count}), or one that subplots made")
+    return axes
+
+
+def _figure(axes: Axes) -> Figure:
+    """The figure of these axes: the whole one, where they are in a part of it."""
+    part: Any = axes.figure
+    whole: Figure = part.figure
+    return whole
+
+
+def of_recovery(found: Recovery, features: int, scores: npt.ArrayLike | None, ax: Any) -> Figure:
     """Draw the variances, the loadings, and the scores if there are any."""
     if found.refined is not None:
         raise RecoveryError("there is no picture of two waves, whose noise has no edge: draw that of the first alone")
@@ -49,13 +73,12 @@ def of_recovery(found: Recovery, features: int, scores: npt.ArrayLike | None) ->
         raise RecoveryError(f"the scores have the shape {points.shape}: give (n, {found.rank}), as of `transform`")
     shown = np.sort(np.argsort(-found.leverages, kind="stable")[:features])
     height = max(3.5, 0.22 * len(shown) + 1)
-    figure = _picture()(figsize=(9 if points is None else 13, height), layout="constrained")
-    panels = figure.subplots(1, 2 if points is None else 3)
+    panels = _panels(ax, 2 if points is None else 3, (9 if points is None else 13, height))
     _variances(panels[0], found)
     _loadings(panels[1], found, shown)
     if points is not None:
         _scores(panels[2], found, points)
-    return figure
+    return _figure(panels[0])
 
 
 def _variances(axes: Axes, found: Recovery) -> None:
@@ -94,13 +117,12 @@ def _scores(axes: Axes, found: Recovery, points: npt.NDArray[np.float64]) -> Non
     axes.set(xlabel="score of component 1", ylabel="score of component 2")
 
 
-def of_plan(plan: Plan, error: Callable[[int], float]) -> Figure:
+def of_plan(plan: Plan, error: Callable[[int], float], ax: Any) -> Figure:
     """Draw the predicted error against the number of reports, with the answers of the plan."""
     known = [records for records in (plan.records, plan.records_for_target, *plan.threshold_records) if records]
     if not known:
         raise PlanError("no number of reports tells the components apart, so there is nothing to draw")
-    figure = _picture()(figsize=(6, 3.8), layout="constrained")
-    axes = figure.subplots()
+    [axes] = _panels(ax, 1, (6, 3.8))
     counts = np.unique(np.geomspace(max(min(known) / 5, 2), 5 * max(known), 60).astype(np.int64))
     axes.plot(counts, [error(int(count)) for count in counts], label=f"predicted, epsilon {plan.epsilon:g}")
     axes.axhline(plan.uninformed, label="a random subspace", **_EDGE)
@@ -112,4 +134,4 @@ def of_plan(plan: Plan, error: Callable[[int], float]) -> Figure:
         axes.plot([plan.records], [plan.predicted.sin_theta_squared], "s", label=words)
     axes.set(xscale="log", xlabel="reports", ylabel="error of the subspace", ylim=(0, None))
     axes.legend()
-    return figure
+    return _figure(axes)

@@ -14,6 +14,7 @@ from ._recovery import Prediction, numbered
 from .errors import PlanError
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Mechanism = Literal["double-cap", "gaussian", "wang-xu"]
@@ -120,8 +121,13 @@ class Plan(Answer):
     # The native part's answers for the same collection.
     _asked: Callable[..., str] = field(repr=False, compare=False)
 
-    def plot(self) -> Figure:
+    def plot(self, *, ax: Axes | None = None) -> Figure:
         """Draw the predicted error against the number of reports, with the answers.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default in a figure of its own.
 
         Returns
         -------
@@ -136,7 +142,7 @@ class Plan(Answer):
         """
         from ._pictures import of_plan
 
-        return of_plan(self, self._error)
+        return of_plan(self, self._error, ax)
 
     def _error(self, records: int) -> float:
         """Predict the error of another number of reports."""

@@ -17,8 +17,11 @@ from ._progress import Parts, Progress
 from .errors import NoiseWarning, RecoveryError, warn
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["Baseline", "Confidence", "Prediction", "Recovery", "SparseCertificate", "recover"]
@@ -362,7 +365,13 @@ class Recovery(_Comparable):
             columns.update({f"error {index + 1}": error for index, error in errors})
         return pd.DataFrame(columns, index=pd.Index(self.feature_names, name="feature"))
 
-    def plot(self, *, features: int = 20, scores: npt.ArrayLike | None = None) -> Figure:
+    def plot(
+        self,
+        *,
+        features: int = 20,
+        scores: npt.ArrayLike | None = None,
+        ax: Axes | Sequence[Axes] | npt.NDArray[np.object_] | None = None,
+    ) -> Figure:
         """Draw the variances beside what noise alone reaches, and the loadings with their errors.
 
         Parameters
@@ -371,6 +380,9 @@ class Recovery(_Comparable):
             The most features to draw: those with the largest loadings.
         scores : array-like of shape (n, rank), optional
             Also draw the scores of your own rows, as of `LocalPCA.transform`. They are as private as the rows.
+        ax : matplotlib.axes.Axes or sequence of them, optional
+            Where to draw: two axes, three with scores, or one of a figure's subplots, whose place they share. By
+            default in a figure of its own.
 
         Returns
         -------
@@ -382,10 +394,12 @@ class Recovery(_Comparable):
             Without matplotlib.
         RecoveryError
             For scores of another shape, and with a second wave, whose noise has no edge.
+        ValueError
+            For another number of axes.
         """
         from ._pictures import of_recovery
 
-        return of_recovery(self, features, scores)
+        return of_recovery(self, features, scores, ax)
 
     def __repr__(self) -> str:
         """The components' variances beside the edge of the noise, and what to know of them."""

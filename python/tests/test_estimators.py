@@ -17,6 +17,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse
+from matplotlib.figure import Figure
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
@@ -488,6 +489,16 @@ def test_a_recovery_is_shown(rows: np.ndarray) -> None:
     assert len(found.plot(scores=model.transform(rows[:50])).axes) == 3
     with pytest.raises(RecoveryError, match=r"the scores have the shape \(50, 6\): give \(n, 2\)"):
         found.plot(scores=rows[:50])
+    # In axes of one's own: each panel in one, or all in the place of one.
+    figure = Figure()
+    rows_of_axes = figure.subplots(2, 2)
+    assert found.plot(ax=rows_of_axes[0]) is figure
+    labels = ["component", "loading, with two root mean squared errors"]
+    assert [axes.get_xlabel() for axes in rows_of_axes[0]] == labels
+    assert found.plot(ax=rows_of_axes[1, 0], scores=model.transform(rows[:50])) is figure
+    assert len(figure.axes) == 7
+    with pytest.raises(ValueError, match=r"ax has 1 axes for 2 panels: give those of plt.subplots\(1, 2\)"):
+        found.plot(ax=Figure().add_axes((0.1, 0.1, 0.8, 0.8)))
     assert "a&lt;b" in found._repr_html_()
     assert repr(found.confidence).startswith("Confidence(95%: ")
     plan = ldp_pca.plan(dimension=5, spectrum=[0.5, 0.2], rank=2, epsilon=0.1, records=100, target=1e-6)
@@ -498,6 +509,8 @@ def test_a_recovery_is_shown(rows: np.ndarray) -> None:
     counts, errors = curve.axes[0].get_lines()[0].get_data()
     assert counts[0] < 100 < counts[-1]
     assert errors[0] > 0.1 > errors[-1]
+    part = Figure().subfigures(1, 2)[0]
+    assert ldp_pca.plan(dimension=5, spectrum=[0.5], rank=1, epsilon=4.0, records=9).plot(ax=part.subplots()).axes
     with pytest.raises(ldp_pca.PlanError, match="nothing to draw"):
         ldp_pca.plan(dimension=5, spectrum=[0.2], rank=1, epsilon=4.0).plot()
 
