@@ -134,6 +134,11 @@ pub(crate) enum First {
     Sample(Py<PublicSample>),
 }
 
+fn sums_or_sample(value: &Bound<'_, PyAny>) -> PyResult<First> {
+    let wanted = "the sums of reports, as of ldp_pca.aggregate(reports, task), or a PublicSample";
+    value.extract().map_err(|_| parameters::refused("aggregate", wanted, value, PlanError::new_err))
+}
+
 impl First {
     fn task(&self) -> &Parameters {
         match self {
@@ -148,7 +153,7 @@ impl First {
 pub(crate) fn _refined_task(
     py: Python<'_>,
     task: Py<Task>,
-    #[pyo3(from_py_with = parameters::aggregate)] first: First,
+    #[pyo3(from_py_with = sums_or_sample)] first: First,
     rank: usize,
     records: Option<u64>,
     sample_error: Option<f64>,
@@ -213,7 +218,7 @@ fn checked(rank: usize, records: Option<u64>) -> PyResult<Rank> {
 #[pyfunction]
 pub(crate) fn _recover_refined(
     py: Python<'_>,
-    #[pyo3(from_py_with = parameters::aggregate)] first: First,
+    #[pyo3(from_py_with = sums_or_sample)] first: First,
     #[pyo3(from_py_with = parameters::rank)] rank: usize,
     #[pyo3(from_py_with = parameters::refined)] refined: Py<Aggregate>,
 ) -> PyResult<Answered<'_>> {

@@ -258,7 +258,7 @@ def test_what_is_of_another_type_is_refused_by_its_name(aggregate: Aggregate) ->
 
 def test_reports_are_summed_before_anything_is_recovered(task: Task, aggregate: Aggregate) -> None:
     reports = Randomizer(task).randomize(np.ones((9, 8)))
-    words = r"is Reports: give the sums of reports, as of ldp_pca\.aggregate\(reports, task\)$"
+    words = r"is Reports: give the sums of reports, as of ldp_pca\.aggregate\(reports, task\)"
     refused: list[Any] = [
         lambda: recover(reports, 1),
         lambda: covariance(reports),
