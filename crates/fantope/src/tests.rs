@@ -215,7 +215,8 @@ fn entries_lose_no_digits_beside_much_larger_numbers() {
     assert!(smallest.relative_gap < 1e-12 && smallest.objective == 3.0 * unit);
     let near_identity = DMatrix::from_fn(4, 4, |i, j| if i == j { 1.0 } else { 1e-320 });
     let solution = solve(&problem(&near_identity, 1, 0.0));
-    assert_eq!(solution.status, SolverStatus::Optimal);
+    // The rounding of a diagonal of 1 is much larger than what is certified.
+    assert_eq!(solution.status, SolverStatus::Stalled);
     assert!(solution.components.iter().all(|entry| (entry - 0.5).abs() < 1e-9), "{}", solution.components);
     // Beside the penalty these entries are 0, and their order still counts.
     let hidden = problem(&diagonal(&[1e-320, 3e-320, 2e-320]), 2, 1e300);

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use ldp_pca::internal::schema::{Dialect, is_date, read_number, stands_for_missing};
+use ldp_pca::internal::schema::{Dialect, is_date, is_unread_number, read_number, stands_for_missing};
 use ldp_pca::schema::infer::{InferenceOptions, Inferred};
 use ldp_pca::schema::{Column, ColumnKind, Unseen};
 
@@ -177,7 +177,7 @@ impl Shown {
             self.first.get_or_insert_default();
             return;
         }
-        if number.is_err() {
+        if number.is_err() && !is_one_number(field) {
             self.mark(field, used);
         }
         let Some(first) = &self.first else {
@@ -232,7 +232,12 @@ impl Shown {
 /// Whether this is neither a date nor a number in any notation.
 fn is_text(cell: &str) -> bool {
     let is_number = || [false, true].into_iter().any(|decimal_comma| read_number(cell, decimal_comma).is_some());
-    !cell.bytes().any(|byte| byte.is_ascii_digit()) || !(is_number() || is_date(cell))
+    !cell.bytes().any(|byte| byte.is_ascii_digit()) || !(is_number() || is_date(cell) || is_one_number(cell))
+}
+
+/// Whether this is a number in a form that is not read. One with spaces may be several.
+fn is_one_number(cell: &str) -> bool {
+    is_unread_number(cell) && !cell.contains(char::is_whitespace)
 }
 
 /// Whether files have this between their cells, and hardly anywhere else.

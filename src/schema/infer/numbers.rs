@@ -83,8 +83,8 @@ impl fmt::Display for NumberForms {
     }
 }
 
-/// The digits, signs and marks of other scripts as those of ASCII, where a text has any: they have one meaning. Marks of
-/// direction are left out.
+/// The digits, signs and marks of other scripts as those of ASCII, where a text has any: they have one meaning. Marks
+/// of direction are left out.
 #[must_use]
 pub fn in_ascii(text: &str) -> Cow<'_, str> {
     /// The zeros of scripts whose digits follow each other.

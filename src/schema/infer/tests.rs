@@ -313,7 +313,8 @@ proptest! {
         let told = inferred.warnings.iter().any(|warning| {
             matches!(warning.oddity, Oddity::FormattedNumbers(_) | Oddity::UnreadNumbers) && warning.left_out
         });
-        prop_assert_eq!(inferred.schema.columns()[0].kind.name(), if told { "ignored" } else { "numeric" }, "{:?}", texts);
+        let expected = if told { "ignored" } else { "numeric" };
+        prop_assert_eq!(inferred.schema.columns()[0].kind.name(), expected, "{:?}", texts);
     }
 }
 

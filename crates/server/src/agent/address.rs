@@ -148,7 +148,8 @@ mod tests {
                     for (good_port, port) in each(PORTS) {
                         for (good_path, path) in each(PATHS) {
                             let all = [good_scheme, good_user, good_host, good_port, good_path];
-                            if all.iter().filter(|good| !**good).count() > 2 {
+                            // A path after half a scheme may be a host.
+                            if all.iter().filter(|good| !**good).count() > 2 || (!good_scheme && host.is_empty()) {
                                 continue;
                             }
                             let text = format!("{scheme}{user}{host}{port}{path}");

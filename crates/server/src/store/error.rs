@@ -23,8 +23,8 @@ pub enum StoreError {
     },
     /// The disk is full.
     #[error(
-        "the disk of {} is full ({}): delete a task that is not needed (DELETE /tasks/{{id}}?now=true), or make the \
-            disk larger; nothing else is wrong",
+        "the disk of {} is full ({}): make room on it, or delete a task that is not needed (DELETE \
+            /tasks/{{id}}?now=true of a server that runs); nothing else is wrong",
         path.display(), cause(source)
     )]
     Full {
@@ -181,7 +181,7 @@ mod tests {
     fn a_full_disk_is_told_with_its_own_remedy_alone() {
         let source = StoreError::io("write", Path::new("/data/probe.tmp"), io::Error::other("no room left"));
         let full = StoreError::Full { path: "/data".into(), source: Box::new(source) }.to_string();
-        assert!(full.starts_with("the disk of /data is full (no room left): delete a task"), "{full}");
+        assert!(full.starts_with("the disk of /data is full (no room left): make room"), "{full}");
     }
 
     #[cfg(feature = "postgres")]

@@ -153,7 +153,8 @@ fn the_same_records_give_the_same_schema_and_the_same_reports() {
     }
 }
 
-/// The end of a file says where its batches are: those of the first of two files would be read in place of the second's.
+/// The end of a file says where its batches are: those of the first of two files would be read in place of those of the
+/// second.
 #[test]
 fn files_that_were_joined_are_refused() {
     let folder = with_task();

@@ -41,7 +41,7 @@ fn a_large_body_is_decoded_whole() {
     assert_eq!(problem["rejections"][0]["index"], 1234);
     assert_eq!(server.records(&task()), 9999);
     let noise = vec![7; 35 * 2000];
-    let problem = server.send(&task(), &noise).refused(422, "reports-rejected", &["2000 reports"]);
+    let problem = server.send(&task(), &noise).refused(422, "reports-rejected", &["2,000 reports"]);
     assert_eq!((&problem["rejected"], problem["rejections"].as_array().unwrap().len()), (&2000.into(), 1000));
 }
 

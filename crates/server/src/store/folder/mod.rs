@@ -35,7 +35,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, RwLock};
 
-use self::database::{Database, TaskRow, now};
+use self::database::{DAMAGED, Database, TaskRow, now};
 use self::lock::Lock;
 use self::room::{explain, probe};
 use self::task::FolderTask;
@@ -177,23 +177,35 @@ impl FolderStore {
 
     fn delete_task(&self, digest: TaskDigest, erase: Erase) -> Result<bool, StoreError> {
         let folder = task_folder(&self.root, digest);
-        let mut was_there = folder.exists();
+        let mut was_there = folder.exists() || erasing(&self.root, &folder).exists();
         self.finish_deletion(digest)?;
-        if let Some(task) = self.find(digest) {
-            let since = (erase == Erase::AfterGrace).then(|| self.free_second(digest)).transpose()?;
-            if let Some(since) = since {
-                // A full disk has no room for it. The name of its folder will say it, too.
-                let _ = task.mark_deleted(since);
-            }
-            write_lock(&self.tasks).remove(&digest);
-            task.close();
-            if let Some(since) = since {
-                // Should this fail, the next deletion, addition or start finishes it.
-                self.put_aside(digest, since)?;
+        let since = (erase == Erase::AfterGrace).then(|| self.free_second(digest)).transpose()?;
+        let served = self.find(digest);
+        if let (Some(task), Some(since)) = (&served, since) {
+            match explain(&self.root, task.mark_deleted(since)) {
+                // It needs room. The name of the folder will say it, too.
+                Ok(()) | Err(StoreError::Full { .. }) => {}
+                failed => return failed.map(|()| false),
             }
         }
-        // What is left: all of it, or what an addition or a deletion left that failed.
-        erase_folder(&self.root, &folder)?;
+        if let Some(task) = &served {
+            write_lock(&self.tasks).remove(&digest);
+            task.close();
+        }
+        // A task that is not served is what an addition or a deletion left that failed.
+        let gone = match since {
+            Some(since) if folder.exists() => self.put_aside(digest, since),
+            Some(_) => Ok(()),
+            None => erase_folder(&self.root, &folder),
+        };
+        if gone.is_err()
+            && served.is_some()
+            && let Ok(Some(task)) = self.open_task(digest)
+        {
+            // Nothing was changed. If its mark was written, the next deletion, addition or start finishes it.
+            self.add(task);
+        }
+        gone?;
         if erase == Erase::Now {
             for task in deleted(&self.root)?.iter().filter(|task| task.digest == digest) {
                 self.erase(task)?;
@@ -298,6 +310,10 @@ fn deleted_folder(root: &Path, task: &DeletedTask) -> PathBuf {
 
 /// Makes the folders of a store, unless they are there.
 fn make_folders(root: &Path) -> Result<(), StoreError> {
+    if root.to_str().is_none() {
+        let problem = "its path is not UTF-8, as SQLite needs it: give it another name".to_owned();
+        return Err(StoreError::Refused { path: root.to_owned(), problem });
+    }
     ["tasks", "deleted"].iter().try_for_each(|name| make_folder(&root.join(name)).at("make", root))?;
     [root, folder_of(root)].into_iter().try_for_each(sync_folder).at("make", root)
 }
@@ -344,10 +360,23 @@ fn make_task(root: &Path, task: &Task, settings: &TaskSettings) -> Result<(), St
     move_folder(&new, &folder).at("make", &folder)
 }
 
+/// Refuses an erasure beside what was set aside of a damaged database.
+fn check_set_aside(folder: &Path) -> Result<(), StoreError> {
+    if !names(folder)?.iter().any(|name| name.ends_with(DAMAGED)) {
+        return Ok(());
+    }
+    let problem = "what was set aside of it may hold these reports: acknowledge what was lost, and try again";
+    Err(StoreError::Refused { path: folder.to_owned(), problem: problem.to_owned() })
+}
+
+/// The folder to which that of a task is moved to be erased.
+fn erasing(root: &Path, folder: &Path) -> PathBuf {
+    root.join("deleted").join(format!("{}.{ERASING}", folder.file_name().unwrap_or_default().display()))
+}
+
 /// Erases every byte of a task in its folder, if it is there.
 fn erase_folder(root: &Path, folder: &Path) -> Result<(), StoreError> {
-    let name = folder.file_name().unwrap_or_default().display();
-    let erasing = root.join("deleted").join(format!("{name}.{ERASING}"));
+    let erasing = erasing(root, folder);
     let erase = || {
         remove_folder(&erasing)?;
         if folder.exists() {

@@ -4,7 +4,6 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::durable::new_private;
 use crate::store::StoreError;
 
 /// Bytes that are written to test whether the disk has room.
@@ -25,9 +24,8 @@ pub(super) fn explain<T>(root: &Path, done: Result<T, StoreError>) -> Result<T, 
 pub(super) fn probe(root: &Path) -> io::Result<()> {
     let path = root.join("probe.tmp");
     let probe = || {
-        // Left by a crash.
-        let _ = fs::remove_file(&path);
-        let mut file = new_private(&path)?;
+        // It may be there: left by a crash, or of another probe at this moment.
+        let mut file = fs::File::create(&path)?;
         file.write_all(&[0x5a; PROBE_BYTES])?;
         file.sync_data()
     };

@@ -6,9 +6,9 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::database::{DAMAGED, Database, now, page_bytes};
+use super::check_set_aside;
+use super::database::{Database, now, page_bytes};
 use super::ids::Ids;
-use super::names;
 use super::shared::{Errand, Shared};
 use super::totals::Backlog;
 use crate::locks::{hold, read_lock};
@@ -162,11 +162,7 @@ impl Writer {
             unknown: asked.len() as u64 - before - wanted.len() as u64,
         };
         if !wanted.is_empty() {
-            if names(&shared.folder)?.iter().any(|name| name.ends_with(DAMAGED)) {
-                let problem =
-                    "what was set aside of it may hold these reports: acknowledge what was lost, and try again";
-                return Err(shared.refused(problem.to_owned()));
-            }
+            check_set_aside(&shared.folder)?;
             let mut total = shared.totals.whole();
             let records = shared.totals.counts.borrow().records;
             if total.aggregate.records() != records {

@@ -12,7 +12,7 @@ use super::PostgresOptions;
 use super::error::PostgresError;
 use super::schema::{ERASED_XID, SNAPSHOT_LOCKS};
 use super::sql::Sql;
-use super::state::{Shared, Snapshot};
+use super::state::{Compared, Shared, Snapshot};
 use crate::locks::hold;
 use crate::store::StoreMetrics;
 use ldp_pca::aggregate::Aggregate;
@@ -23,21 +23,7 @@ use ldp_pca::task::Task;
 /// The most bytes of a sum in one row.
 const PART_BYTES: usize = 16 << 20;
 
-/// The transactions in a sum, and their number of rows.
-#[derive(Clone, Default)]
-pub(super) struct Compared {
-    horizon: i64,
-    counted: Vec<i64>,
-    rows: i64,
-}
-
 impl Compared {
-    pub(super) fn of(snapshot: &Snapshot) -> Self {
-        let rows = snapshot.aggregate.records().saturating_add(snapshot.passed_over);
-        let (horizon, counted) = (snapshot.horizon, snapshot.counted.clone());
-        Self { horizon, counted, rows: i64::try_from(rows).unwrap_or(i64::MAX) }
-    }
-
     /// Rows in the table of these transactions that are not in a sum before it.
     async fn rows_since(&self, sql: &Sql<'_>, number: i32, before: &Self) -> Result<i64, PostgresError> {
         let query = format!(

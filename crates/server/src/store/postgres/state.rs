@@ -21,7 +21,6 @@ use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 
 use tokio::sync::watch;
 
-use super::snapshots::Compared;
 use crate::locks::{hold, read_lock, write_lock};
 use crate::store::{Counts, TaskSettings};
 use ldp_pca::aggregate::{Aggregate, AggregateError};
@@ -94,6 +93,22 @@ pub(super) struct Snapshot {
     pub(super) counted: Vec<i64>,
     /// Rows of these transactions that are not reports of the task.
     pub(super) passed_over: u64,
+}
+
+/// The transactions in a sum, and their number of rows.
+#[derive(Clone, Default)]
+pub(super) struct Compared {
+    pub(super) horizon: i64,
+    pub(super) counted: Vec<i64>,
+    pub(super) rows: i64,
+}
+
+impl Compared {
+    pub(super) fn of(snapshot: &Snapshot) -> Self {
+        let rows = snapshot.aggregate.records().saturating_add(snapshot.passed_over);
+        let (horizon, counted) = (snapshot.horizon, snapshot.counted.clone());
+        Self { horizon, counted, rows: i64::try_from(rows).unwrap_or(i64::MAX) }
+    }
 }
 
 impl State {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::super::database::{Content, Database, TaskRow, in_file, now};
 use super::super::lock::Lock;
-use super::super::{make_folders, make_task, sweep, task_folder, task_folders};
+use super::super::{check_set_aside, make_folders, make_task, sweep, task_folder, task_folders};
 use super::{Meter, Progress, read_batches, refuse_losses};
 use crate::store::{StoreError, TaskSettings, sum, take_out};
 use ldp_pca::internal::aggregate::MAX_RECORDS;
@@ -128,6 +128,9 @@ fn merge_task(
     let TaskRow { task, settings: first, .. } = &parts[0].content.row;
     if !folder.exists() {
         make_task(into, task, &TaskSettings { closed: None, refined_by: None, ..first.clone() })?;
+    }
+    if parts.iter().any(|part| !part.content.erased.is_empty()) {
+        check_set_aside(&folder)?;
     }
     let (mut database, mut content) = Database::open(&folder, digest)?;
     if content.row.deleted_at.is_some() {

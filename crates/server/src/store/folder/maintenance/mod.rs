@@ -44,8 +44,11 @@ impl<'a> Meter<'a> {
     }
 }
 
-/// The folders of all tasks, and when they were deleted.
-fn all_folders(root: &Path) -> Result<Vec<(PathBuf, TaskDigest, Option<u64>)>, StoreError> {
+/// The folder of a task, and when it was deleted.
+type TaskFolder = (PathBuf, TaskDigest, Option<u64>);
+
+/// The folders of all tasks.
+fn all_folders(root: &Path) -> Result<Vec<TaskFolder>, StoreError> {
     let served = task_folders(root)?.into_iter().map(|digest| (task_folder(root, digest), digest, None));
     let deleted = deleted_tasks(root)?.into_iter();
     Ok(served.chain(deleted.map(|task| (deleted_folder(root, &task), task.digest, Some(task.since)))).collect())
