@@ -139,7 +139,7 @@ impl Needed {
         use Kind::{Aggregate, Binary, BrokenJson, Json, Reports, Schema, Task};
         // Both kinds are unpacked once before they are looked at.
         if held == Kind::Format(FileFormat::Gzip) && matches!(self, Self::Records(_) | Self::Matrix) {
-            return Some("it holds gzip within gzip: unpack it once, with gunzip".to_owned());
+            return Some("it holds a gzip file in another (gzip within gzip): unpack it once, with gunzip".to_owned());
         }
         let other_format = match held {
             Kind::Format(format @ FileFormat::Zip) => Some(format.remedy()),

@@ -127,7 +127,7 @@ fn no_report_is_missing_where_a_file_goes_on() {
         ("junk.csv.gz", [&text[..], b"junk"].concat(), "other bytes follow the end of the gzip data"),
         ("line.csv.gz", [&text[..], b"5,6\n"].concat(), "other bytes follow the end of the gzip data"),
         ("cut.csv.gz", text[..text.len() - 9].to_vec(), "it was cut; copy or download the file again"),
-        ("twice.csv.gz", gzip(&text), "gzip within gzip: unpack it once"),
+        ("twice.csv.gz", gzip(&text), "(gzip within gzip): unpack it once"),
         ("old.feather", b"FEA1\0\0\0\0\0\0\0\0FEA1".to_vec(), "a Feather file of version 1, not records: write it"),
     ] {
         folder.write(name, content);
