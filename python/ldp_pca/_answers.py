@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields
 from typing import Any, Callable, TypeVar
 
@@ -42,7 +43,9 @@ def _is_same(one: Any, other: Any) -> bool:
     if isinstance(one, (list, tuple)):
         same_length = type(one) is type(other) and len(one) == len(other)
         return same_length and all(map(_is_same, one, other))
-    return bool(one == other or (one != one and other != other))
+    if isinstance(one, float) and isinstance(other, float) and math.isnan(one):
+        return math.isnan(other)
+    return bool(one == other)
 
 
 def made(kind: Callable[..., T], found: dict[str, Any], **inner: Callable[..., Any]) -> T:

@@ -139,7 +139,8 @@ def _refuse_other_than_numbers(X: Any) -> None:  # noqa: N803
             raise RecordError(f"column {name!r} holds {kind}: {remedy}")
     if isinstance(X, np.ndarray) and X.dtype.kind in ("m", "M"):
         raise RecordError(f"the array holds {X.dtype}: {remedy}")
-    if is_mapping(X):
+    # A sparse matrix by keys is a dictionary, too.
+    if is_mapping(X) and not hasattr(X, "tocsr"):
         raise RecordError("rows are an array of numbers or a table, and this is a mapping: pandas.DataFrame(X) is one")
 
 

@@ -308,14 +308,15 @@ def test_a_budget_counts_fits_and_refuses_what_exceeds_it(rows: np.ndarray) -> N
     assert f"spent=({thirds.spent[0]!r}, 0)" in repr(thirds)
     assert repr(inner) == "Budget(epsilon=5, delta=1e-05, spent=(4, 0))"
 
+
 @pytest.mark.parametrize("amount", [-4.0, 0.0, float("inf"), float("nan"), "4", None, 10**400])
 def test_an_amount_that_is_none_is_refused_by_its_name(amount: Any) -> None:
     spent = ldp_pca.Budget(8.0, 1e-5)
     for refused in (ldp_pca.Budget, spent.check, spent.spend):
-        with pytest.raises(ldp_pca.BudgetError, match="^epsilon is .*: give a finite number above 0"):
+        with pytest.raises(ldp_pca.BudgetError, match=r"^epsilon is .*: give a finite number above 0"):
             refused(amount)
         if amount != 0.0:
-            with pytest.raises(ldp_pca.BudgetError, match="^delta is .*: give a finite number of at least 0"):
+            with pytest.raises(ldp_pca.BudgetError, match=r"^delta is .*: give a finite number of at least 0"):
                 refused(1.0, amount)
     assert spent.spent == (0.0, 0.0)
     with pytest.raises(ldp_pca.BudgetError, match="delta is 1: give a number below 1"):
@@ -364,7 +365,7 @@ def test_a_sparse_matrix_is_its_rows(rows: np.ndarray, monkeypatch: pytest.Monke
         assert model.score(form) == pytest.approx(dense.score(zeros))
         collected = LocalPCA.from_aggregate(dense.aggregate_, 2)
         np.testing.assert_allclose(collected.transform(form), dense.transform(zeros), atol=1e-12)
-        with pytest.raises(ldp_pca.RecordError, match="records are dense, and this is .*: give its rows in parts"):
+        with pytest.raises(ldp_pca.RecordError, match=r"records are dense, and this is .*: give its rows in parts"):
             Randomizer(dense.task_).randomize(form)
 
 
