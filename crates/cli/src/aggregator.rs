@@ -10,7 +10,7 @@ use indicatif::ProgressBar;
 use ldp_pca::internal::sampling::system_rng;
 use ldp_pca::report::ReportId;
 use ldp_pca::task::TaskDigest;
-use ldp_pca_server::{agent, at_fault, redirect};
+use ldp_pca_server::{agent, at_fault, local_agent, redirect};
 use rand::RngExt as _;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -106,14 +106,17 @@ pub(super) struct IssuedIds {
 impl Aggregator {
     /// It asks once, and waits for an answer as long as it takes to send reports. The address is as [`url()`] gives it.
     pub fn new(url: &str, token: Option<String>) -> Result<Self> {
-        Ok(Self {
-            url: url.to_owned(),
-            token,
-            agent: agent(LONGEST_REQUEST, url).map_err(CliError::Usage)?,
-            patience: Duration::ZERO,
-            bar: ProgressBar::hidden(),
-            said: Cell::new(None),
-        })
+        Ok(Self::with(agent(LONGEST_REQUEST, url).map_err(CliError::Usage)?, url, token))
+    }
+
+    /// One of this program, which is asked without a proxy; otherwise as [`Self::new`].
+    pub(super) fn local(url: &str, token: Option<String>) -> Self {
+        Self::with(local_agent(LONGEST_REQUEST), url, token)
+    }
+
+    fn with(agent: ureq::Agent, url: &str, token: Option<String>) -> Self {
+        let (url, patience, bar) = (url.to_owned(), Duration::ZERO, ProgressBar::hidden());
+        Self { url, token, agent, patience, bar, said: Cell::new(None) }
     }
 
     /// Repeats requests for this number of seconds, each while it has no final answer.

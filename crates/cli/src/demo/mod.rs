@@ -129,7 +129,7 @@ impl Demo {
         print_line(format_args!("guarantee   {}", task.guarantee()))?;
         let relaying = port.map(|port| Relaying::start(&runtime, port, &address)).transpose()?;
 
-        let aggregator = Aggregator::new(&address, token(admin.as_deref())?)?;
+        let aggregator = Aggregator::local(&address, token(admin.as_deref())?);
         let mut collection = Participants {
             task: &task,
             randomizer: BatchRandomizer::new(&task, None, Ids::Issued(&aggregator)),
@@ -146,7 +146,7 @@ impl Demo {
             report_bytes(&task),
             started.elapsed().as_secs_f64()
         ))?;
-        let result = collection.recover(self.rank, &Aggregator::new(&address, None)?)?;
+        let result = collection.recover(self.rank, &Aggregator::local(&address, None))?;
         print_line(format_args!("\n{}", fitted(&result.text()).trim_end()))?;
         if !self.once {
             let users = relaying.as_ref().map(|relaying| relaying.start_users(&task)).transpose()?;

@@ -39,7 +39,7 @@ impl Relaying {
     /// Starts it at this port, before the aggregator at `gateway`, which serves.
     pub(super) fn start(runtime: &Runtime, port: TcpListener, gateway: &str) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("ldp-pca-relay-").tempdir().in_file(&std::env::temp_dir())?;
-        let config = RelayConfig::new(folder.path(), gateway, BATCH);
+        let config = RelayConfig { local: true, ..RelayConfig::new(folder.path(), gateway, BATCH) };
         let relay = runtime.block_on(Relay::bind_to(config, port)).map_err(CliError::failed)?;
         let url = format!("http://{}", relay.local_addr());
         let (stop, stopping) = oneshot::channel::<()>();
@@ -76,7 +76,7 @@ impl Relaying {
 }
 
 fn send_users(url: &str, task: &Task, ended: &Receiver<()>) -> Result<()> {
-    let relay = Aggregator::new(url, None)?;
+    let relay = Aggregator::local(url, None);
     let key = sealing_key(&relay, None)?;
     let mut randomizer = BatchRandomizer::new(task, None, Ids::Own);
     // Others than those before, and the same ones each time; their reports are random as always.

@@ -26,7 +26,8 @@ pub fn agent(longest: Duration, url: &str) -> Result<ureq::Agent, String> {
 }
 
 /// A client for what runs on this machine, which needs no proxy.
-pub(crate) fn local_agent(longest: Duration) -> ureq::Agent {
+#[must_use]
+pub fn local_agent(longest: Duration) -> ureq::Agent {
     through(None, longest)
 }
 

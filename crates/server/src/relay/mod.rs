@@ -44,6 +44,8 @@ pub struct RelayConfig {
     pub data: PathBuf,
     /// The aggregator's URL, under which its gateway is (`/.well-known/ohttp-gateway`).
     pub gateway: String,
+    /// Whether the aggregator runs on this machine, so that it is asked without a proxy. Default false.
+    pub local: bool,
     /// The address to listen on. Default 127.0.0.1:8090.
     pub listen: SocketAddr,
     /// The fewest requests that are released together, the honest ones and others.
@@ -98,6 +100,7 @@ impl RelayConfig {
         Self {
             data: data.into(),
             gateway: gateway.into(),
+            local: false,
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8090),
             batch,
             bytes: 256,
@@ -172,7 +175,7 @@ impl Relay {
             return Err(RelayError::Config(problem));
         }
         let server = Arc::new(config.server());
-        let upstream = Upstream::new(&config.gateway)?;
+        let upstream = Upstream::new(&config.gateway, config.local)?;
         let (max_waiting, address) = (config.max_waiting, config.listen);
         let (folder, upstream) = spawn_blocking(move || {
             let folder = Folder::open(&config.data, config.batch, config.bytes, || upstream.keys())?;

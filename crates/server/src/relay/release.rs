@@ -239,7 +239,7 @@ mod tests {
         fs::write(batch_file(&path, 1), &bytes).unwrap();
         folder.complete_batch().unwrap();
         // Nothing listens there: it would try forever.
-        let releaser = Releaser::new(&folder, Upstream::new("http://127.0.0.1:1").unwrap());
+        let releaser = Releaser::new(&folder, Upstream::new("http://127.0.0.1:1", true).unwrap());
         let problem = releaser.release(1).unwrap_err().to_string();
         assert!(problem.contains("it has 1 whole request, and fewer than 2 are never released"), "{problem}");
         assert!(batch_file(&path, 1).exists());

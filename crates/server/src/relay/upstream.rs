@@ -6,7 +6,7 @@ use ureq::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use ureq::http::{HeaderMap, HeaderName};
 
 use super::RelayError;
-use crate::agent::{agent, at_fault, base_url, redirect};
+use crate::agent::{agent, at_fault, base_url, local_agent, redirect};
 use crate::oblivious::{GATEWAY, KEYS, REQUEST, RESPONSE, SealingKey};
 
 /// The longest that a request may take.
@@ -26,9 +26,11 @@ pub(super) struct Upstream {
 pub(super) type Later = (Duration, String);
 
 impl Upstream {
-    pub(super) fn new(url: &str) -> Result<Self, RelayError> {
+    /// A `local` one is asked without a proxy.
+    pub(super) fn new(url: &str, local: bool) -> Result<Self, RelayError> {
         let url = base_url(url).map_err(|error| RelayError::Gateway(error.to_string()))?;
-        let agent = agent(LONGEST_REQUEST, &url).map_err(RelayError::Gateway)?;
+        let through_proxy = || agent(LONGEST_REQUEST, &url).map_err(RelayError::Gateway);
+        let agent = if local { local_agent(LONGEST_REQUEST) } else { through_proxy()? };
         Ok(Self { url: format!("{url}{GATEWAY}"), agent })
     }
 

@@ -308,6 +308,8 @@ impl Serving {
     /// A demo with a relay, which comes second, once it serves on.
     pub fn demo(folder: &Folder, options: &str) -> (Self, Client) {
         let mut command = folder.command(format!("demo --relay --listen 127.0.0.1:0 {options}").split_whitespace());
+        // Its own servers are asked without a proxy.
+        command.env("http_proxy", "http://127.0.0.1:9").env_remove("no_proxy").env_remove("NO_PROXY");
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.as_mut().unwrap()).lines().map(Result::unwrap);
         let said: Vec<String> = lines.take_while(|line| !line.starts_with("serving at ")).collect();
