@@ -190,11 +190,17 @@ impl Aggregator {
         let started = Instant::now();
         let [mut pause, longest] = PAUSES;
         loop {
-            let failed =
-                |error: ureq::Error| CliError::Failed(format!("{}: {error}", at_fault(&self.agent, &url, &error)));
+            let failed = |error: ureq::Error| {
+                let remedy = match proxy_status(&error) {
+                    Some(407) => ": give a user and a password in the variable, as in http://user:password@proxy:3128",
+                    Some(401 | 403) => ": the proxy refuses this address: ask who runs it, or name it in NO_PROXY",
+                    _ => "",
+                };
+                CliError::Failed(format!("{}: {error}{remedy}", at_fault(&self.agent, &url, &error)))
+            };
             let (wrong, ordered) = match self.ask_once(method, path, content) {
                 // After these the same request may have another answer: of the aggregator, or of what stands before it.
-                Ok(answer) if !matches!(answer.status, 408 | 429 | 500..=599) => return Ok(answer),
+                Ok(answer) if !is_passing_status(answer.status) => return Ok(answer),
                 Ok(answer) => (answer.refused(), answer.retry_after.unwrap_or_default()),
                 Err(error) if !is_passing(&error) => return Err(failed(error)),
                 Err(error) => (failed(error), Duration::ZERO),
@@ -289,6 +295,18 @@ fn is_passing(error: &ureq::Error) -> bool {
         ureq::Error::Io(error) => error.kind() != std::io::ErrorKind::InvalidData,
         ureq::Error::Timeout(_) | ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => true,
         ureq::Error::Protocol(_) => true,
+        ureq::Error::ConnectProxyFailed(_) => proxy_status(error).is_none_or(is_passing_status),
         _ => false,
     }
+}
+
+/// Whether the same request may have an answer of another status later.
+fn is_passing_status(status: u16) -> bool {
+    matches!(status, 408 | 429 | 500..=599)
+}
+
+/// The status with which a proxy refuses to connect, the last word of the client's error.
+fn proxy_status(error: &ureq::Error) -> Option<u16> {
+    let ureq::Error::ConnectProxyFailed(reason) = error else { return None };
+    reason.rsplit('/').next()?.parse().ok()
 }

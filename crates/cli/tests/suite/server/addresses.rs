@@ -141,6 +141,17 @@ fn requests_go_through_the_proxy_but_for_the_exceptions() {
         head.starts_with("connect aggregator.example:8080 ") && head.contains("proxy-authorization: basic"),
         "{head}"
     );
+    for (status, said) in [
+        ("407 Proxy Authentication Required", "http://user:password@proxy:3128"),
+        ("403 Forbidden", "the proxy refuses this address"),
+        ("502 Bad Gateway", "502"),
+    ] {
+        let (proxy, heads) = answering(format!("HTTP/1.1 {status}\r\nconnection: close\r\n\r\n"));
+        let variables = [("HTTP_PROXY", &*format!("http://{proxy}"))];
+        let line = COMMANDS[0].replace("--patience 0", "--patience 1");
+        run(&folder, &line, "http://aggregator.example:8080", &variables).refused(1, &[said]);
+        assert_eq!(heads.try_iter().count() > 1, status.starts_with("502"), "an outage alone is waited for: {status}");
+    }
     let (_data, server) = serving(config, &[task()]);
     for exception in ["127.0.0.0/8".to_owned(), server.address.to_string(), "*".to_owned()] {
         let variables = [("ALL_PROXY", "socks5://127.0.0.1:9050"), ("NO_PROXY", &*exception)];
