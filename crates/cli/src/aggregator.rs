@@ -58,7 +58,15 @@ pub(super) const RELAY_KEYS: &str = "/keys";
 pub(super) fn token(file: Option<&Path>) -> Result<Option<String>> {
     match file {
         Some(path) => files::token(path).map(Some),
-        None => Ok(std::env::var(TOKEN_VARIABLE).ok().map(|token| token.trim().to_owned()).filter(|t| !t.is_empty())),
+        None => {
+            let Some(text) = std::env::var_os(TOKEN_VARIABLE) else { return Ok(None) };
+            let token = text.to_string_lossy().trim().to_owned();
+            if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+                let problem = "a space or another character that no token has: give the token alone";
+                return Err(CliError::Usage(format!("the variable {TOKEN_VARIABLE} has {problem}")));
+            }
+            Ok(Some(token).filter(|token| !token.is_empty()))
+        }
     }
 }
 

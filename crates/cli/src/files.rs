@@ -142,10 +142,13 @@ fn read_aggregate(path: &Path, mut content: impl Read, task: &Task, option: &str
 /// The first token of a file. A name may stand before it, as in the server's files of tokens.
 pub fn token(path: &Path) -> Result<String> {
     let text = text(path)?;
-    let token = text.lines().find_map(|line| line.split_whitespace().last());
-    let token = token.ok_or("the file has no token: write one into its first line").in_file(path)?;
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty());
+    let line = line.ok_or("the file has no token: write one into its first line").in_file(path)?;
+    let token = line.split_once(' ').map_or(line, |(_, token)| token.trim_start());
+    let has_form = token.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte));
+    let fewest = if token.parse::<f64>().is_ok() { 32 } else { 8 };
     // A row of records, say, is not for the aggregator.
-    if token.contains([',', ';', '"', '{', '[']) {
+    if !has_form || token.len() < fewest || line.contains([',', ';', '"', '{', '[', '|', '\t']) {
         let problem = "the first line is no token, which has letters and digits: give the file that has it";
         return Err(CliError::file(path, problem));
     }

@@ -249,6 +249,18 @@ fn a_token_comes_from_a_file_or_the_variable() {
         }
     }
     assert!(!head_of(&folder, "submit r.ldpr -t task.json --url URL", None).contains("authorization"));
+    for token in ["two words", "two\nlines", "clé-0123456789"] {
+        let mut submit = folder.command(["submit", "r.ldpr", "-t", "task.json"]);
+        let refused = Run::of("submit", submit.env("LDP_PCA_TOKEN", token).output().unwrap());
+        refused.refused(2, &["the variable LDP_PCA_TOKEN has a space or another character"]);
+    }
+    for row in ["42.5", "free|12345678", "31\tsome-plan", "a name 0123456789abcdef", "0.123456789012", "clé-0123456789"]
+    {
+        folder.write("token", row);
+        let refused = folder.run("task put task.json --token-file token");
+        assert!(!refused.stderr.contains(row), "{refused:?}");
+        refused.refused(1, &["token: the first line is no token"]);
+    }
     let mut put = folder.command(["task", "put", "task.json"]);
     let refused = Run::of("task put", put.env_remove("LDP_PCA_TOKEN").output().unwrap());
     refused.refused(2, &["LDP_PCA_TOKEN", "--token-file"]);
