@@ -261,10 +261,18 @@ impl Answer {
         if (200..300).contains(&self.status) { Ok(self) } else { Err(self.refused()) }
     }
 
+    /// The answer, if it is a success and a document of an aggregator, in which `member` is `text`.
+    pub(super) fn good_with(self, member: &str, text: &str) -> Result<Self> {
+        let answer = self.good()?;
+        let document: Value = serde_json::from_str(&answer.text).unwrap_or_default();
+        if document[member] == text { Ok(answer) } else { Err(answer.refused()) }
+    }
+
     /// The document that it is.
     pub fn document<T: DeserializeOwned>(&self) -> Result<T> {
         serde_json::from_str(&self.text).map_err(|error| {
-            CliError::Failed(format!("{} answers {}, but not as an aggregator: {error}", self.url, self.status))
+            let problem = printable(&error.to_string());
+            CliError::Failed(format!("{} answers {}, but not as an aggregator: {problem}", self.url, self.status))
         })
     }
 
@@ -275,11 +283,13 @@ impl Answer {
         }
         let problem: Value = serde_json::from_str(&self.text).unwrap_or_default();
         let detail = problem["detail"].as_str().unwrap_or(match self.status {
+            401 | 403 | 407 => "a gateway before the aggregator asks for a token or refuses it",
+            429 => "a gateway limits requests: try again later",
             413 => "a gateway before the aggregator refuses the size: let it take more (client_max_body_size of nginx)",
             502..=504 => "a gateway does not reach the aggregator: start that, or see the gateway's log",
             _ => "it is not an aggregator",
         });
-        CliError::Failed(format!("{} answers {}: {detail}", self.url, self.status))
+        CliError::Failed(format!("{} answers {}: {}", self.url, self.status, printable(detail)))
     }
 
     /// The end of the type of the problem that the answer is.
@@ -287,6 +297,15 @@ impl Answer {
         let problem: Value = serde_json::from_str(&self.text).ok()?;
         Some(problem["type"].as_str()?.strip_prefix("urn:ldp-pca:problem:")?.to_owned())
     }
+}
+
+/// The start of a text from a server, with escapes in place of what a terminal would not print.
+pub(super) fn printable(text: &str) -> String {
+    let escaped = |letter: char| match letter {
+        '\'' | '"' | '\\' => letter.to_string(),
+        _ => letter.escape_debug().to_string(),
+    };
+    text.chars().take(1000).map(escaped).collect()
 }
 
 /// The time that a Retry-After header asks for, as a number of seconds or as a date.

@@ -20,7 +20,10 @@ pub(super) struct Ready {
 
 impl Ready {
     pub(super) fn run(self) -> Result<()> {
-        Aggregator::new(&self.url, None)?.within(Duration::from_secs(10))?.get("/readyz")?.good()?;
+        Aggregator::new(&self.url, None)?
+            .within(Duration::from_secs(10))?
+            .get("/readyz")?
+            .good_with("status", "ready")?;
         print_line("ready")
     }
 }

@@ -11,7 +11,7 @@ use ldp_pca::task::Task;
 use ldp_pca_server::SealingKey;
 use serde::{Deserialize, Serialize};
 
-use super::aggregator::{self, Aggregator, Answer, DEFAULT_PATIENCE, DEFAULT_URL, RELAY_KEYS, token};
+use super::aggregator::{self, Aggregator, Answer, DEFAULT_PATIENCE, DEFAULT_URL, RELAY_KEYS, printable, token};
 use super::error::{CliError, InFile as _, Result};
 use super::files;
 use super::kind::Kind;
@@ -298,7 +298,8 @@ impl Upload<'_> {
         self.result.duplicate += verdict.duplicate;
         self.result.rejected += verdict.rejected;
         for Rejection { index, r#type, detail } in verdict.rejections {
-            let kind = r#type.strip_prefix("urn:ldp-pca:problem:").unwrap_or(&r#type).to_owned();
+            let kind = printable(r#type.strip_prefix("urn:ldp-pca:problem:").unwrap_or(&r#type));
+            let detail = printable(&detail);
             let entry = self.refused.entry(kind.clone());
             let place = || format!("{}, report {}", path.display(), before.saturating_add(index).saturating_add(1));
             entry.or_insert_with(|| Refused { kind, reports: 0, first: place(), detail }).reports += 1;

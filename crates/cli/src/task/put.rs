@@ -8,7 +8,7 @@ use ldp_pca_server::TaskSettings;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::aggregator::{self, Aggregator};
+use crate::aggregator::{self, Aggregator, printable};
 use crate::error::{InFile as _, Result};
 use crate::files;
 use crate::output::Format;
@@ -63,11 +63,12 @@ impl Change {
         let before = self.before.as_ref().unwrap_or(&none);
         let names: BTreeSet<&String> = before.keys().chain(self.after.keys()).collect();
         let shown = |settings: &Map<String, Value>, name: &str| {
-            settings.get(name).map_or("not set".to_owned(), Value::to_string)
+            settings.get(name).map_or("not set".to_owned(), |value| printable(&value.to_string()))
         };
         let mut text = String::from(if self.created { "the aggregator does not have the task yet\n" } else { "" });
         for name in names {
             let (from, to) = (shown(before, name), shown(&self.after, name));
+            let name = printable(name);
             text +=
                 &if from == to { format!("{name}: {from}, as now\n") } else { format!("{name}: {from}, then {to}\n") };
         }
@@ -92,14 +93,15 @@ impl Put {
         };
         let aggregator = Aggregator::new(&self.url, Some(aggregator::needed_token(self.token_file.as_deref())?))?;
         let body = format!("{{\"task\":{},\"settings\":{settings}}}", task.to_json());
-        let place = format!("/tasks/{}", task.digest());
+        let digest = task.digest().to_string();
+        let place = format!("/tasks/{digest}");
         let path = format!("{place}{}", if self.dry_run { "?dry_run=true" } else { "" });
-        let answer = aggregator.send_json("PUT", &path, &body)?.good()?;
+        let answer = aggregator.send_json("PUT", &path, &body)?;
         if self.dry_run {
-            return self.format.print(&answer.document::<Change>()?, Change::text);
+            return self.format.print(&answer.good()?.document::<Change>()?, Change::text);
         }
-        let created = answer.status == 201;
-        let summary = PutSummary { task: task.digest().to_string(), created, url: aggregator.at(&place) };
+        let created = answer.good_with("task", &digest)?.status == 201;
+        let summary = PutSummary { task: digest, created, url: aggregator.at(&place) };
         self.format.print(&summary, |summary| {
             let said = if summary.created { "collects for it" } else { "had it, and has the settings given here" };
             format!("task {}\nthe aggregator {said}: {}\n", summary.task, summary.url)

@@ -147,9 +147,8 @@ fn requests_go_through_the_proxy_but_for_the_exceptions() {
         ("502 Bad Gateway", "502"),
     ] {
         let (proxy, heads) = answering(format!("HTTP/1.1 {status}\r\nconnection: close\r\n\r\n"));
-        let variables = [("HTTP_PROXY", &*format!("http://{proxy}"))];
-        let line = COMMANDS[0].replace("--patience 0", "--patience 1");
-        run(&folder, &line, "http://aggregator.example:8080", &variables).refused(1, &[said]);
+        let (proxy, line) = (format!("http://{proxy}"), COMMANDS[0].replace("--patience 0", "--patience 1"));
+        run(&folder, &line, "http://aggregator.example:8080", &[("HTTP_PROXY", &proxy)]).refused(1, &[said]);
         assert_eq!(heads.try_iter().count() > 1, status.starts_with("502"), "an outage alone is waited for: {status}");
     }
     let (_data, server) = serving(config, &[task()]);
@@ -179,10 +178,21 @@ fn a_redirect_is_not_followed_and_its_address_can_be_given() {
 }
 
 #[test]
-fn a_gateway_that_refuses_the_size_is_not_taken_for_the_aggregator() {
-    let body = "<html>413 too large</html>";
-    let head = "HTTP/1.1 413 Content Too Large\r\ncontent-type: text/html\r\nconnection: close";
-    let (gateway, _heads) = answering(format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()));
-    let refused = run(&folder(), COMMANDS[0], &format!("http://{gateway}"), &[]);
-    refused.refused(1, &["answers 413: a gateway before the aggregator refuses the size"]);
+fn another_server_is_not_taken_for_the_aggregator() {
+    let folder = folder();
+    let long = format!("{{\"detail\":\"\\u001b[2J{}\"}}", "x".repeat(5000));
+    for (line, status, body, said) in [
+        (COMMANDS[0], 413, "<html>413 too large</html>", "a gateway before the aggregator refuses the size"),
+        (COMMANDS[0], 401, "", "a gateway before the aggregator asks for a token or refuses it"),
+        (COMMANDS[0], 429, "", "a gateway limits requests: try again later"),
+        (COMMANDS[0], 400, &long, "\\u{1b}[2Jx"),
+        ("task put task.json --url URL", 200, "<html></html>", "it is not an aggregator"),
+        ("ready --url URL", 200, "{\"status\":\"ok\"}", "it is not an aggregator"),
+    ] {
+        let head = format!("HTTP/1.1 {status} Said\r\ncontent-type: text/html\r\nconnection: close");
+        let (gateway, _heads) = answering(format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()));
+        let refused = run(&folder, line, &format!("http://{gateway}"), &[]);
+        assert!(refused.stderr.len() < 2000, "{refused:?}");
+        refused.refused(1, &[&format!("answers {status}: {said}")]);
+    }
 }
