@@ -67,21 +67,28 @@ pub fn at_fault(agent: &ureq::Agent, url: &str, error: &ureq::Error) -> String {
     if is_reached { format!("{url} through {proxy}") } else { proxy }
 }
 
-/// Where the answer at `url`, which ends in `path`, redirects to, for a message with the address to give instead.
+/// That the answer at `url`, which ends in `path`, redirects, for a message with the address to give instead.
 #[must_use]
 pub fn redirect<T>(url: &str, path: &str, answer: &Response<T>) -> Option<String> {
-    let target = target(url, answer)?;
+    let remedy = "give the address of the server itself";
+    let Some(target) = target(url, answer) else {
+        return answer.status().is_redirection().then(|| format!("redirects: {remedy}"));
+    };
     let path = path.split('?').next().unwrap_or(path);
-    let base = target.as_str().strip_suffix(if target.path() == "/" { "/" } else { path });
+    // A target that does not end so is of another site.
+    let base = target.as_str().strip_suffix(path);
     Some(match base.filter(|base| !url.starts_with(&format!("{base}{path}"))) {
         Some(base) => format!("redirects to {target}: give the address {base}"),
-        None => format!("redirects to {target}: give the address of the server itself"),
+        None => format!("redirects to {target}: {remedy}"),
     })
 }
 
 /// The address that the answer at `url` redirects to, without what may be secret in it.
 pub(crate) fn target<T>(url: &str, answer: &Response<T>) -> Option<Url> {
-    let location = answer.headers().get(LOCATION).filter(|_| answer.status().is_redirection())?;
+    let location = answer.headers().get(LOCATION)?;
+    if location.is_empty() || !answer.status().is_redirection() {
+        return None;
+    }
     let mut target = Url::parse(url).ok()?.join(location.to_str().ok()?).ok()?;
     // They only fail where there is no host.
     let _ = (target.set_username(""), target.set_password(None));
@@ -103,7 +110,7 @@ mod tests {
         for (location, target, remedy) in [
             ("https://h/under/tasks/a/reports", "https://h/under/tasks/a/reports", "address https://h/under"),
             ("https://user:pw@h:2/tasks/a/reports?b=c#d", "https://h:2/tasks/a/reports", "address https://h:2"),
-            ("//other.example/", "http://other.example/", "address http://other.example"),
+            ("//other.example/", "http://other.example/", "of the server itself"),
             ("https://sso.example/login?next=x", "https://sso.example/login", "of the server itself"),
             ("/under/tasks/a/reports", "http://h:1/under/tasks/a/reports", "of the server itself"),
             ("reports/", "http://h:1/under/tasks/a/reports/", "of the server itself"),
@@ -114,8 +121,7 @@ mod tests {
         }
         assert_eq!(tell(200, "https://h/"), None);
         for nowhere in ["mailto:somebody", "https://h:99999/", ""] {
-            let said = tell(301, nowhere);
-            assert!(said.is_none_or(|said| said.ends_with("of the server itself")), "{nowhere}");
+            assert_eq!(tell(301, nowhere).unwrap(), "redirects: give the address of the server itself");
         }
     }
 }
