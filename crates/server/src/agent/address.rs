@@ -36,6 +36,9 @@ pub fn base_url(text: &str) -> Result<String, UrlError> {
 /// Reads an address, with `http://` or without it, that stands for what is written.
 pub(super) fn parse(text: &str) -> Result<Url, UrlError> {
     let refuse = |problem: &str| Err(refused(text, problem));
+    if text.is_empty() {
+        return refuse("is empty: give http://, a host and perhaps a port");
+    }
     let whole = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
     let (scheme, rest) = whole.split_once("://").unwrap_or_default();
     if !["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
@@ -52,10 +55,11 @@ pub(super) fn parse(text: &str) -> Result<Url, UrlError> {
         return refuse("has a zone or an escape in its host: give a name or an address without '%'");
     }
     let url = match Url::parse(&whole) {
-        Err(_) if authority.matches(':').count() > 1 && !authority.contains('[') => {
-            return refuse(
-                "has no port (0 to 65535) after its colon; an IPv6 address needs brackets, as in [::1]:8080",
-            );
+        Err(_)
+            if authority.matches(':').count() > 1
+                && authority.bytes().all(|byte| byte == b':' || byte.is_ascii_hexdigit()) =>
+        {
+            return refuse("needs brackets around an IPv6 address, as in [::1]:8080");
         }
         Ok(_) if authority.ends_with(':') => return refuse("has no port (0 to 65535) after its colon"),
         Err(ParseError::InvalidPort) => return refuse("has something after its colon that is not a port (0 to 65535)"),
@@ -68,6 +72,11 @@ pub(super) fn parse(text: &str) -> Result<Url, UrlError> {
     let is_written = |form: &str| form.trim_end_matches('/').eq_ignore_ascii_case(whole.trim_end_matches('/'));
     if !is_written(url.as_str()) && !is_written(&with_port) {
         return refuse(&format!("stands for {url}: give that, if it is meant"));
+    }
+    let is_of_a_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    let is_asked = !matches!(url.host(), Some(Host::Domain(name)) if !name.bytes().all(is_of_a_name));
+    if !is_asked || url.as_str().parse::<ureq::http::Uri>().is_err() {
+        return refuse("is not an address: its host has other characters than a name may have, or it is too long");
     }
     if url.scheme() == "https" && !cfg!(feature = "tls") {
         return refuse(
@@ -123,6 +132,7 @@ mod tests {
         (false, &["", "0x7f.1", "2130706433", "127.1", "127.0.0.01", "127.0.0.1.", "127.0.0.256", "１27.0.0.1"]),
         (false, &["[fe80::1%25eth0]", "[fe80::1%eth0]", "fe80::1%eth0", "fe80::1", "::1", "[::1", "[0::1]", "[::1]x"]),
         (false, &["bücher.example", "a b", "a\tb", "a\\b", "a\u{202e}b", "127.0.0.1\0", "%31", "a%2eb", "a%00"]),
+        (false, &["a\"b", "a{b}", "a!b"]),
     ];
     const PORTS: Parts = &[
         (true, &["", ":0", ":80", ":443", ":8080", ":65535"]),
@@ -207,6 +217,11 @@ mod tests {
             ("secret@http://user:secret@localhost", "'…@localhost' begins with neither"),
             ("[fe80::1%25eth0]:8080", "has a zone"),
             ("fe80::1:8080", "brackets"),
+            ("fd00::1", "brackets"),
+            ("http:localhost:8080", "not a port"),
+            ("localhost:1:1", "not a port"),
+            ("", "is empty: give http://"),
+            ("http://a{b}", "its host has other characters"),
             ("http://localhost/\u{1b}", "'http://localhost/\\u{1b}' stands for"),
         ] {
             let problem = base_url(text).unwrap_err().to_string();
