@@ -34,11 +34,17 @@ pub(super) fn line(error: &clap::Error) -> String {
     for tip in tips.filter(|tip| !tip.starts_with("to pass '--")) {
         text += &format!("; {tip}");
     }
-    // An address in another place may have one, too.
-    if let (Some(start), Some(end)) = (text.find("://"), text.rfind('@'))
+    // An address in another place may have one, too, with a scheme before it or not.
+    let scheme = text.find("://").map(|place| place + 3).filter(|start| !text[..*start].contains('@'));
+    let start = scheme.or_else(|| Some(text.find('\'')? + 1));
+    if let (Some(start), Some(end)) = (start, text.rfind('@'))
         && start < end
     {
-        text.replace_range(start + 3..end, "…");
+        text.replace_range(start..end, "…");
+    }
+    if let (ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand, Some(query)) = (error.kind(), text.find('?')) {
+        let end = text.rfind('\'').filter(|end| *end > query).unwrap_or(text.len());
+        text.replace_range(query + 1..end, "…");
     }
     match error.kind() {
         ErrorKind::ValueValidation | ErrorKind::InvalidValue => text,
