@@ -24,7 +24,7 @@ pub(super) fn of(url: &Url, read: impl Fn(&str) -> Option<String>) -> Result<Opt
         names.into_iter().find_map(|name| Some((read(&name).filter(|text| !text.is_empty())?, name)))
     };
     let exceptions = value("no_proxy").map(|(text, _)| text).unwrap_or_default();
-    if exceptions.split([',', ' ']).any(|entry| excepts(entry, url)) {
+    if exceptions.split(|letter: char| letter == ',' || letter.is_whitespace()).any(|entry| excepts(entry, url)) {
         return Ok(None);
     }
     let names = if url.scheme() == "https" { HTTPS } else { HTTP };
@@ -40,8 +40,12 @@ pub(super) fn of(url: &Url, read: impl Fn(&str) -> Option<String>) -> Result<Opt
 /// Reads the address of a proxy, maybe with a user and a password before it.
 fn proxy(text: &str) -> Result<Proxy, String> {
     let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
-    let (user, host) = rest.rsplit_once('@').map_or((None, rest), |(user, host)| (Some(user), host));
-    let url = parse(&format!("{scheme}://{host}")).map_err(|error| error.to_string())?;
+    let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let (user, host) = authority.rsplit_once('@').map_or((None, authority), |(user, host)| (Some(user), host));
+    if path.contains('@') || (user.is_some() && scheme.contains(':')) {
+        return Err("its user or password has '/', '?' or '#': write %2F, %3F or %23".to_owned());
+    }
+    let url = parse(&format!("{scheme}://{host}{path}")).map_err(|error| error.to_string())?;
     if url.path() != "/" {
         return Err(format!("'{url}' has a path"));
     }
@@ -70,7 +74,8 @@ fn excepts(entry: &str, url: &Url) -> bool {
     }
     let holds = |address: IpAddr| {
         let range = AddressRange::around(name.trim_matches(['[', ']']));
-        range.is_some_and(|range| range.contains(address))
+        // Ranges know IPv4 addresses as IPv6 ones, too.
+        name.contains(':') == address.is_ipv6() && range.is_some_and(|range| range.contains(address))
     };
     let starts = |host: &str| name.strip_suffix('*').is_some_and(|start| host.starts_with(start));
     match url.host() {
@@ -78,7 +83,8 @@ fn excepts(entry: &str, url: &Url) -> bool {
         Some(Host::Ipv6(address)) => holds(address.into()) || starts(&address.to_string()),
         Some(Host::Domain(host)) => {
             let below = name.strip_prefix('*').unwrap_or(name);
-            starts(host) || host == below || host.ends_with(&format!(".{}", below.trim_start_matches('.')))
+            let last = below.trim_start_matches('.');
+            starts(host) || host == below || (!last.is_empty() && host.ends_with(&format!(".{last}")))
         }
         None => false,
     }
@@ -135,6 +141,10 @@ mod tests {
             "user:secret@127.0.0.1:8O80",
             "http://user:secret@127.0.0.1:80/path",
             "http://127.0.0.1:80?secret",
+            "http://user:pa/secret@127.0.0.1:80",
+            "user:?secret@127.0.0.1:80",
+            "user:#secret@127.0.0.1:80",
+            "user:secret://more@127.0.0.1:80",
             "0x7f.1:80",
             "127.0.0.1:",
             "a b",
@@ -168,6 +178,8 @@ mod tests {
             ("http://127.0.0.1:18081", "127.0.0.1/8"),
             ("http://127.0.0.1:18081", "127.0.0.1:18081"),
             ("http://127.0.0.1:18081", "localhost 127.0.0.1"),
+            ("http://127.0.0.1:18081", "localhost\t\n127.0.0.1"),
+            ("http://[fd00::1]", "::/0"),
             ("http://192.168.4.1", "192.168.*"),
             ("http://[fd00::1]:80", "fd00::/8"),
             ("http://[fd00::1]", "fd00::1"),
@@ -189,6 +201,9 @@ mod tests {
             ("http://127.0.0.1", "0.0.1"),
             ("http://127.0.0.1", "10.0.0.0/8,127.0.0.0/33,localhost"),
             ("http://[fd00::1]", "fe80::/10"),
+            ("http://127.0.0.1", "::/0,::ffff:0:0/96"),
+            ("http://[::ffff:7f00:1]", "127.0.0.0/8"),
+            ("http://a.example.", ".,..,*."),
         ] {
             assert!(!is_direct(url, exceptions), "{url} {exceptions}");
         }
