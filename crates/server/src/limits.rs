@@ -193,7 +193,8 @@ impl Limits {
     ) -> Result<Vec<u8>, Problem> {
         let declared = declared_length(headers);
         let collect = async {
-            if let Some(coding) = headers.get(header::CONTENT_ENCODING).filter(|coding| *coding != "identity") {
+            let mut codings = headers.get_all(header::CONTENT_ENCODING).iter();
+            if let Some(coding) = codings.find(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity")) {
                 let coding = excerpt(coding.to_str().unwrap_or("?"));
                 let problem = format!("the Content-Encoding is '{coding}': send the body as it is, without one");
                 return Err(Reason::MediaType.because(problem));

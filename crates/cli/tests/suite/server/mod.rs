@@ -232,6 +232,9 @@ fn requests_that_make_no_sense_are_problems_with_the_value() {
         let refused = server.request("POST", &path(&task(), "/reports"), &headers, &body);
         refused.refused(415, "media-type", &["Content-Encoding", coding, "without"]);
     }
+    let headers = [("content-type", REPORTS), ("content-encoding", "Identity"), ("content-encoding", "gzip")];
+    let refused = server.request("POST", &path(&task(), "/reports"), &headers, &body);
+    refused.refused(415, "media-type", &["Content-Encoding is 'gzip'"]);
     let numbers = ["0", "5", "-1", "1.5", "two", "", "99999999999999999999"];
     let penalties = ["-1", "nan", "inf", "Auto", "", "1e999"];
     let points = ["1", "1001", "-1", "2.5", "all", ""];
