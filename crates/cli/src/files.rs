@@ -155,6 +155,18 @@ pub fn token(path: &Path) -> Result<String> {
     Ok(token.to_owned())
 }
 
+/// What is wrong with JSON, without a value that it has: the file may be another one.
+pub(super) fn without_values(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.rsplit_once(", expected ") {
+        Some((found, expected)) if text.starts_with("invalid ") => {
+            let kind = found.split(['`', '"']).next().unwrap_or_default().trim_end();
+            format!("{kind}, expected {expected}")
+        }
+        _ => text,
+    }
+}
+
 /// Opens a file under an exclusive lock, and creates it if it does not exist. `busy` is the message if it is locked.
 pub fn locked(path: &Path, busy: &str) -> Result<File> {
     let file = File::options().read(true).write(true).create(true).truncate(false).open(path).in_file(path)?;

@@ -168,7 +168,10 @@ pub(super) fn randomize_file(
 /// The ids of a file, each for one report.
 fn given_ids(path: &Path) -> Result<Vec<ReportId>> {
     let IssuedIds { ids } = serde_json::from_str::<IssuedIds>(&files::text(path)?)
-        .map_err(|error| format!("it has no ids ({error}): give an aggregator's answer, as in {{\"ids\": [\"…\"]}}"))
+        .map_err(|error| {
+            let problem = files::without_values(&error);
+            format!("it has no ids ({problem}): give an aggregator's answer, as in {{\"ids\": [\"…\"]}}")
+        })
         .in_file(path)?;
     if ids.iter().collect::<HashSet<_>>().len() < ids.len() {
         return Err(CliError::file(path, "an id occurs twice, and reports of one id count once: ask for others"));

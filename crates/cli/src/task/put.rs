@@ -85,7 +85,10 @@ impl Put {
                 // Checked here, where the file has a name, and no list. Sent as it is, because a null has a meaning.
                 serde_json::from_str::<Map<String, Value>>(&text)
                     .and_then(|_| serde_json::from_str::<TaskSettings>(&text))
-                    .map_err(|error| format!("not settings ({error}): give JSON, as in {{\"minimum_batch\": 1000}}"))
+                    .map_err(|error| {
+                        let problem = files::without_values(&error);
+                        format!("not settings ({problem}): give JSON, as in {{\"minimum_batch\": 1000}}")
+                    })
                     .in_file(path)?;
                 text
             }

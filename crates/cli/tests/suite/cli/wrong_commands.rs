@@ -56,6 +56,8 @@ fn folder() -> Folder {
     folder.write("twice.csv", format!("age,height,plan,age\n{records}"));
     folder.write("header.csv", "age,height,plan,score\n");
     folder.write("records.json", format!("[\n  {{\"age\": 31, \"plan\": \"{SECRET}\"}}\n]\n"));
+    folder.write("text.json", format!("\"{SECRET}\""));
+    folder.write("text-member.json", format!("{{\"minimum_batch\": \"{SECRET}\"}}"));
     folder.write("empty", "");
     folder.write("cut.json", &folder.read("task.json")[..100]);
     folder.write("cut.ldpr", &folder.read("reports.ldpr")[..50]);
