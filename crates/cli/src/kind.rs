@@ -53,9 +53,7 @@ impl Kind {
             _ if content.starts_with(b"\xff\xfe") || content.starts_with(b"\xfe\xff") => Self::Utf16,
             [] => Self::Empty,
             // A cell of text may begin so too, but no header goes on like a document.
-            [b'{' | b'[', rest @ ..]
-                if rest.trim_ascii_start().first().is_some_and(|next| b"{[\"}]".contains(next)) =>
-            {
+            [b'{' | b'[', rest @ ..] if rest.trim_ascii_start().first().is_none_or(|next| b"{[\"}]".contains(next)) => {
                 Self::of_json(content)
             }
             // A letter may be cut at the end of a start.
@@ -184,7 +182,7 @@ mod tests {
 
     #[test]
     fn content_shows_what_it_is() {
-        let cases: [(&[u8], Kind); 20] = [
+        let cases: [(&[u8], Kind); 22] = [
             (b"LDPR\x03", Kind::Reports),
             (b"LDPA\x01", Kind::Aggregate),
             (b"\x93NUMPY\x01", Kind::MATRIX),
@@ -200,6 +198,8 @@ mod tests {
             (b"{\"schema\": {}}", Kind::Task),
             (b"\xef\xbb\xbf{\"columns\": 1}", Kind::Schema),
             (b"{\"columns\": ", Kind::BrokenJson),
+            (b"{", Kind::BrokenJson),
+            (b"{ \n", Kind::BrokenJson),
             (b"[{\"a\": 1}, {\"a\": 2}]", Kind::Json),
             (b"a,b\n1,2\xc3", Kind::TEXT),
             (b"[km],{h}\n1,2\n", Kind::TEXT),
