@@ -305,7 +305,9 @@ pub(super) fn printable(text: &str) -> String {
         '\'' | '"' | '\\' => letter.to_string(),
         _ => letter.escape_debug().to_string(),
     };
-    text.chars().take(1000).map(escaped).collect()
+    let mut letters = text.chars();
+    let start: String = letters.by_ref().take(1000).map(escaped).collect();
+    if letters.next().is_some() { start + "…" } else { start }
 }
 
 /// The time that a Retry-After header asks for, as a number of seconds or as a date.
