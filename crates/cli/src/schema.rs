@@ -60,7 +60,7 @@ pub(super) struct Infer {
     numeric: Vec<String>,
     /// A column and its public categories; may be repeated
     ///
-    /// They come from public knowledge
+    /// They come from public knowledge. A value with a comma is quoted, as in CSV
     #[arg(long, value_name = "COLUMN=VALUE,VALUE", value_parser = listed)]
     categories: Vec<(String, Vec<String>)>,
     /// How numeric columns are scaled
@@ -88,8 +88,10 @@ const UNSEEN: [Choice<Unseen>; 2] = [
 /// Reads the value of `--categories`.
 fn listed(text: &str) -> core::result::Result<(String, Vec<String>), &'static str> {
     let (column, values) = text.split_once('=').ok_or("give a column and its values, as plan=free,paid")?;
-    let values: Vec<String> = values.split(',').map(|value| value.trim().to_owned()).collect();
-    if values.iter().any(String::is_empty) {
+    let reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(values.as_bytes());
+    let records: Vec<_> = reader.into_records().flatten().collect();
+    let values: Vec<String> = records.iter().flatten().map(|value| value.trim().to_owned()).collect();
+    if values.is_empty() || values.iter().any(String::is_empty) {
         Err("a value is empty: leave it out")
     } else {
         Ok((column.into(), values))

@@ -99,6 +99,18 @@ fn a_header_may_lack_names_and_what_may_be_one_is_asked_for() {
 }
 
 #[test]
+fn categories_with_commas_are_listed_in_quotes() {
+    let folder = Folder::new();
+    folder.write("sample.csv", "product\n".to_owned() + &"\"Pen,blue\"\n\"Pen,red\"\n".repeat(20));
+    folder.refused("schema infer sample.csv", 1, &["looks like rows", "list its categories with --categories"]);
+    let command = "schema infer sample.csv --categories product=\"Pen,blue\",\"Pen,red\" -o schema.json";
+    folder.run(command).ok();
+    let names = ["product=Pen,blue", "product=Pen,red"];
+    folder.gives("inspect schema.json", json!({"feature_names": names}));
+    folder.refused("schema infer sample.csv --categories product=a,,b", 2, &["a value is empty"]);
+}
+
+#[test]
 fn what_becomes_public_is_said_before_it_is_written() {
     let folder = Folder::new();
     folder.write("sample.csv", table("x,y,g\n", ","));
