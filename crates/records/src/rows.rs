@@ -346,10 +346,18 @@ pub(crate) fn names_of<'a>(cells: impl Iterator<Item = &'a str>) -> Vec<String> 
     cells.enumerate().map(named).collect()
 }
 
-/// The content of a file with one more end of a line, up to a limit that moves on with the rows.
+/// The content of a file with one more end of a line, up to a limit that moves on with the rows. Outside of quotes a
+/// line feed stands for each end of a line: LF, CR or CRLF.
 #[derive(Debug)]
 struct Content<R> {
     bytes: Chain<Chain<Cursor<Vec<u8>>, R>, &'static [u8]>,
+    separator: u8,
+    /// Whether a quote is open.
+    quoted: bool,
+    /// Whether a quote would open here: at the start of a cell, and after a quote.
+    opens: bool,
+    /// Whether the last byte was a carriage return that ended a line.
+    returned: bool,
     given: u64,
     limit: u64,
     /// Whether there is no more.
@@ -359,10 +367,36 @@ struct Content<R> {
 impl<R: Read> Read for Content<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let most = (buffer.len() as u64).min(self.limit - self.given);
-        let count = self.bytes.read(&mut buffer[..most as usize])?;
-        self.given += count as u64;
-        self.over = count == 0;
-        Ok(count)
+        loop {
+            let count = self.bytes.read(&mut buffer[..most as usize])?;
+            self.over = count == 0;
+            let kept = self.end_lines(&mut buffer[..count]);
+            if kept > 0 || self.over {
+                self.given += kept as u64;
+                return Ok(kept);
+            }
+        }
+    }
+}
+
+impl<R> Content<R> {
+    /// Writes a line feed for each end of a line in the next bytes. Returns how many bytes are left.
+    fn end_lines(&mut self, bytes: &mut [u8]) -> usize {
+        let mut kept = 0;
+        for place in 0..bytes.len() {
+            let mut byte = bytes[place];
+            let returned = mem::take(&mut self.returned);
+            match byte {
+                b'"' if self.quoted || self.opens => (self.quoted, self.opens) = (!self.quoted, true),
+                _ if self.quoted => {}
+                b'\n' if returned => continue,
+                b'\r' => (byte, self.returned, self.opens) = (b'\n', true, true),
+                _ => self.opens = byte == b'\n' || byte == self.separator,
+            }
+            bytes[kept] = byte;
+            kept += 1;
+        }
+        kept
     }
 }
 
@@ -399,24 +433,30 @@ struct Lines<R> {
     is_cut: bool,
     /// Whether there are empty lines after it.
     has_empty: bool,
-    /// Lines that end in a carriage return alone, which the reader does not count.
-    carriage_returns: bool,
+    /// The carriage returns that end lines within quotes, which the reader does not count.
+    returns: u64,
 }
 
 impl<R: Read> Lines<R> {
     fn new(start: Vec<u8>, rest: R, separator: u8) -> Self {
-        let carriage_returns = ends_in_carriage_return(&start, separator);
-        let end: &'static [u8; 1] = if carriage_returns { b"\r" } else { b"\n" };
-        // One byte ends every line, including the last, so that the reader's count of lines is reliable. The carriage
-        // return of CRLF is trimmed as blank space.
-        let bytes = Cursor::new(start).chain(rest).chain(&end[..]);
+        // One byte ends every line, including the last, so that the reader's count of lines is reliable. After a carriage
+        // return this one ends a line, too.
+        let bytes = Cursor::new(start).chain(rest).chain(&b"\r"[..]);
+        let (given, limit) = (0, MOST_BYTES);
+        let content =
+            Content { bytes, separator, quoted: false, opens: true, returned: false, given, limit, over: false };
         let reader = csv::ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
             .delimiter(separator)
-            .terminator(Terminator::Any(end[0]))
-            .from_reader(Content { bytes, given: 0, limit: MOST_BYTES, over: false });
-        Self { reader, end: 1, is_cut: false, has_empty: false, carriage_returns }
+            .terminator(Terminator::Any(b'\n'))
+            .from_reader(content);
+        Self { reader, end: 1, is_cut: false, has_empty: false, returns: 0 }
+    }
+
+    /// The line that is read next.
+    fn line(&self) -> u64 {
+        self.reader.position().line() + self.returns
     }
 
     /// The next record, in place of `record`. Lines without a cell are none, and with `quoted` a pair of quotes is one.
@@ -428,7 +468,8 @@ impl<R: Read> Lines<R> {
         let (mut byte, mut end) = (self.reader.position().byte(), self.end);
         loop {
             let any = self.reader.read_byte_record(record);
-            let any = any.map_err(|error| Problem::at(self.reader.position().line(), &error))?;
+            let any = any.map_err(|error| Problem::at(self.line(), &error))?;
+            self.returns += record.iter().map(lone_returns).sum::<u64>();
             let position = self.reader.position().byte();
             let content = self.reader.get_mut();
             // Every line has an end: a record that takes the end of all for its own has an open quote, or is too long.
@@ -438,7 +479,7 @@ impl<R: Read> Lines<R> {
             }
             if !any {
                 // There is one more end of a line than the file has.
-                self.has_empty |= !self.carriage_returns && self.reader.position().line() > self.end + 1;
+                self.has_empty |= self.line() > self.end + 1;
                 return Ok(None);
             }
             if content.over {
@@ -446,12 +487,14 @@ impl<R: Read> Lines<R> {
                 return Ok(Some(self.cut(record, what)));
             }
             content.limit = position + MOST_BYTES;
-            let is_blank = record.len() == 1 && record[0].trim_ascii().is_empty();
-            let line = self.line_of(record);
+            // What MS-DOS and copies of whole blocks leave at the end is no cell, either.
+            let is_padding = |byte: &u8| byte.is_ascii_whitespace() || b"\0\x1a".contains(byte);
+            let is_blank = record.len() == 1 && record[0].iter().all(is_padding);
+            let line = self.line().saturating_sub(1 + lines_within(record));
             // The reader passes over lines of their ends alone.
-            let passed = if self.carriage_returns { 0 } else { line.saturating_sub(end) };
+            let passed = line.saturating_sub(end);
             let has_quotes = position - byte > passed + record.as_slice().len() as u64 + 1;
-            (byte, end) = (position, if self.carriage_returns { line + 1 } else { self.reader.position().line() });
+            (byte, end) = (position, self.line());
             if !is_blank || (quoted && has_quotes) {
                 self.end = end;
                 return Ok(Some(Line::at(line)));
@@ -460,49 +503,28 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// The line on which the record just read starts, counted back from its end: the reader's own figure is that of the
-    /// empty lines before it.
-    fn line_of(&self, record: &ByteRecord) -> u64 {
-        if self.carriage_returns {
-            return record.position().map_or(0, csv::Position::record) + 1;
-        }
-        self.reader.position().line().saturating_sub(1 + line_ends(record.as_slice(), b'\n'))
-    }
-
     /// A record without an end.
     fn cut(&mut self, record: &ByteRecord, problem: &str) -> Line {
         self.is_cut = true;
-        let last = record.iter().next_back().unwrap_or_default();
-        let before = &record.as_slice()[..record.as_slice().len() - last.len()];
-        let (starts, opens) = if self.carriage_returns {
-            let starts = self.line_of(record);
-            (starts, starts + line_ends(before, b'\r'))
-        } else {
-            let opens = self.reader.position().line().saturating_sub(line_ends(last, b'\n'));
-            (opens.saturating_sub(line_ends(before, b'\n')), opens)
-        };
+        let opens = self.line().saturating_sub(record.iter().next_back().map_or(0, line_ends));
+        let starts = self.line().saturating_sub(lines_within(record));
         Line { starts, problem: Some(problem.to_owned()), opens }
     }
 }
 
-/// Whether a carriage return alone ends the first line that is not empty. A last line may have one more.
-fn ends_in_carriage_return(start: &[u8], separator: u8) -> bool {
-    let first = start.iter().position(|byte| !b"\r\n".contains(byte)).unwrap_or(0);
-    let (mut quoted, mut opens) = (false, true);
-    for (place, &byte) in start.iter().enumerate().skip(first) {
-        match byte {
-            b'"' if quoted || opens => (quoted, opens) = (!quoted, true),
-            _ if quoted => {}
-            b'\n' => return false,
-            b'\r' => return start.get(place + 1).is_some_and(|&next| next != b'\n'),
-            _ => opens = byte == separator,
-        }
-    }
-    false
+/// The carriage returns that no line feed follows.
+fn lone_returns(bytes: &[u8]) -> u64 {
+    let is_lone = |(place, byte): (usize, &u8)| *byte == b'\r' && bytes.get(place + 1) != Some(&b'\n');
+    bytes.iter().enumerate().filter(|pair| is_lone(*pair)).count() as u64
 }
 
-fn line_ends(bytes: &[u8], end: u8) -> u64 {
-    bytes.iter().filter(|&&byte| byte == end).count() as u64
+fn line_ends(bytes: &[u8]) -> u64 {
+    lone_returns(bytes) + bytes.iter().filter(|&&byte| byte == b'\n').count() as u64
+}
+
+/// How many lines end within a record.
+fn lines_within(record: &ByteRecord) -> u64 {
+    record.iter().map(line_ends).sum()
 }
 
 #[cfg(test)]
@@ -554,9 +576,10 @@ mod tests {
             assert_eq!(lines(content), (vec![3, 5, 7], None), "{content:?}");
         }
         assert_eq!(lines("a,b\rc,d\re,f"), (vec![1, 2, 3], None));
-        // The first line shows how lines end, outside of its quotes, whatever the others hold.
-        assert_eq!(lines("\"a\nb\",c\rd,\"e\nf\"\rg,h\r"), (vec![1, 2, 3], None));
-        assert_eq!(lines("\"a\rb\",c\nd,e\rf\n"), (vec![1, 2], None));
+        // Outside of quotes LF, CR and CRLF each end a line, in one file, too.
+        assert_eq!(lines("\"a\nb\",c\rd,\"e\nf\"\rg,h\r"), (vec![1, 3, 5], None));
+        assert_eq!(lines("\"a\rb\",c\nd,e\rf\n"), (vec![1, 3, 4], None));
+        assert_eq!(lines("a,b\n1,2\r3,4\r\n\r5,6\n\x1a"), (vec![1, 2, 3, 5], None));
         assert_eq!(lines(""), (vec![], None));
     }
 
@@ -595,8 +618,8 @@ mod tests {
             found
         };
         let row = |line, cells: &str, problem| (line, cells.to_owned(), problem);
-        assert_eq!(rows(b"x,y\n1,\"2\n"), [row(2, "1|2\n\n", true)]);
-        assert_eq!(rows(b"x,y\n\"1\n\",\"2"), [row(2, "1\n|2\n", true)]);
+        assert_eq!(rows(b"x,y\n1,\"2\n"), [row(2, "1|2\n\r", true)]);
+        assert_eq!(rows(b"x,y\n\"1\n\",\"2"), [row(2, "1\n|2\r", true)]);
         assert_eq!(rows(b"x,y\n1,\xff\n"), [row(2, "1|\u{fffd}", true)]);
         for content in ["x", "x\n", "x\r\n", "x,y", "x,y\n"] {
             assert_eq!(rows(content.as_bytes()), [], "a header alone has no record");
@@ -609,7 +632,7 @@ mod tests {
             assert_eq!(found.len(), 1, "{content:?}");
             assert_eq!((found[0].0, found[0].1.trim()), (2, ""), "{content:?}");
         }
-        for end in ["\n", "\r\n"] {
+        for end in ["\n", "\r\n", "\r"] {
             let content = ["x", "", "1", " ", "", "2", "\"\"", "3", "", " ", ""].join(end);
             let found: Vec<_> =
                 rows(content.as_bytes()).into_iter().map(|(line, cell, _)| (line, cell.trim().to_owned())).collect();
@@ -655,18 +678,29 @@ mod tests {
             content in prop::collection::vec(prop::sample::select(b"a,\"\"\n\n\r ".to_vec()), 0..40),
         ) {
             let (rows, problem) = read(&content[..], OPTIONS);
-            // A row's own line ends count, where the reader counts lines.
-            let inside = if ends_in_carriage_return(&content, b',') { 0 } else { 1 };
             let mut least = 1;
             for (line, cells) in &rows {
                 prop_assert!(*line >= least, "{:?}", rows);
-                least = line + 1 + inside * cells.iter().map(|cell| line_ends(cell.as_bytes(), b'\n')).sum::<u64>();
+                least = line + 1 + cells.iter().map(|cell| line_ends(cell.as_bytes())).sum::<u64>();
             }
             let lines = 1 + content.iter().filter(|&&byte| byte == b'\n' || byte == b'\r').count() as u64;
             prop_assert!(least <= lines + 1);
             if let Some(line) = problem.and_then(|problem| problem.line) {
                 prop_assert!((least..=lines).contains(&line), "{} {} {}", line, least, lines);
             }
+        }
+
+        /// However their lines end, and whatever pads the last one.
+        #[test]
+        fn there_is_a_row_for_each_line_that_has_cells(
+            rows in prop::collection::vec((0..99_u8, prop::sample::select(vec!["\n", "\r", "\r\n"])), 1..20),
+            padding in prop::sample::select(vec!["", "\x1a", "\0\0\0\0", "\x1a\r\n"]),
+        ) {
+            let lines = rows.iter().fold(String::new(), |lines, (cell, end)| lines + &format!("{cell},\"a\r\"{end}"));
+            let (read, problem) = read(format!("{lines}{padding}").as_bytes(), OPTIONS);
+            let expected: Vec<_> =
+                (0..).zip(&rows).map(|(place, (cell, _))| (1 + 2 * place, vec![cell.to_string(), "a\r".into()])).collect();
+            prop_assert_eq!((read, problem), (expected, None));
         }
 
         /// Whatever the cells are: rows have their lines, and without the last quote the line of its cell.
@@ -678,7 +712,7 @@ mod tests {
                 csv::WriterBuilder::new().flexible(true).quote_style(csv::QuoteStyle::Always).from_writer(vec![]);
             let mut expected = vec![];
             let mut line = 1;
-            let ends = |text: &String| line_ends(text.as_bytes(), b'\n');
+            let ends = |text: &String| line_ends(text.as_bytes());
             for row in &rows {
                 writer.write_record(row).unwrap();
                 expected.push((line, row.clone()));

@@ -38,7 +38,7 @@ fn the_same_records_in_any_format_give_the_same_reports() {
         .iter()
         .flat_map(|bits| bits.to_le_bytes())
         .collect();
-    let variants: [(&str, Vec<u8>); 28] = [
+    let variants: [(&str, Vec<u8>); 29] = [
         ("header.csv", header.clone().into()),
         ("reordered.csv", b"y,x\n-2,1.5\n4,0.25\n0.5,-3\n1,1\n".to_vec()),
         ("packed.csv.gz", gzip(RECORDS.as_bytes())),
@@ -47,6 +47,7 @@ fn the_same_records_in_any_format_give_the_same_reports() {
         ("padded.csv.gz", [gzip(header.as_bytes()), vec![0; 512]].concat()),
         ("crlf.csv", header.replace('\n', "\r\n").into()),
         ("carriage-returns.csv", header.replace('\n', "\r").into()),
+        ("mixed-line-ends.csv", b"x,y\n1.5,-2\r0.25,4\r\n-3,0.5\r1,1\n\x1a".to_vec()),
         ("mark.csv", format!("\u{feff}{header}").into()),
         ("mark-without-header.csv", format!("\u{feff}{RECORDS}").into()),
         ("quoted.csv", b"\"x\",\"y\"\r\n\"1.5\",\"-2\"\r\n0.25,\"4\"\r\n-3,0.5\r\n1,1\r\n".to_vec()),
