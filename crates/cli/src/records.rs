@@ -113,7 +113,7 @@ impl Opening {
     }
 
     /// As a file of the schema's records is opened: what no option says is as the schema says. The header shows which
-    /// of the usual separators it has, and a name may say that a file is no text.
+    /// of the usual separators it has, if it has any, and a name may say that a file is no text.
     pub(super) fn under(&self, schema: &Schema, path: &Path) -> Self {
         let dialect = schema.dialect();
         if dialect == Dialect::default() {
@@ -124,7 +124,8 @@ impl Opening {
         let is_text = !["npy", "parquet", "pq", "arrow", "arrows", "feather", "ipc"].contains(&extension);
         let is_bare = self.header == Header::Auto && !dialect.header && is_text;
         let header = if is_bare { Header::No } else { self.header };
-        let is_shown = header != Header::No && b",;\t".contains(&(dialect.separator as u8));
+        let has_one = header != Header::No && schema.columns().len() > 1;
+        let is_shown = has_one && b",;\t".contains(&(dialect.separator as u8));
         let is_named = dialect.separator == ',' && named_tab(&name);
         let stated = Some(dialect.separator as u8).filter(|_| !is_shown && !is_named);
         Self {

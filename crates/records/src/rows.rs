@@ -226,8 +226,11 @@ impl<R: Read> TextRows<R> {
                 let option = names.separator;
                 Err(format!("without a header only {option} may say what separates the cells of records: name it"))
             }
-            None if by_header => separator::of_header(&start, &is_header, names),
-            None => separator::of(&start, (start.len() as u64) < START, may_be_header, names),
+            None if by_header => separator::of_header(&start, decimal_comma, &is_header, names),
+            None => {
+                let whole = (start.len() as u64) < START;
+                separator::of(&start, whole, decimal_comma, may_be_header, names)
+            }
         };
         let separator = separator.map_err(|what| Problem { line: None, of_options, what })?;
         let notation = Notation { decimal_comma, separator, forms, names };
@@ -439,8 +442,8 @@ struct Lines<R> {
 
 impl<R: Read> Lines<R> {
     fn new(start: Vec<u8>, rest: R, separator: u8) -> Self {
-        // One byte ends every line, including the last, so that the reader's count of lines is reliable. After a carriage
-        // return this one ends a line, too.
+        // One byte ends every line, including the last, so that the reader's count of lines is reliable. This one does
+        // so after a carriage return, too.
         let bytes = Cursor::new(start).chain(rest).chain(&b"\r"[..]);
         let (given, limit) = (0, MOST_BYTES);
         let content =
@@ -698,8 +701,8 @@ mod tests {
         ) {
             let lines = rows.iter().fold(String::new(), |lines, (cell, end)| lines + &format!("{cell},\"a\r\"{end}"));
             let (read, problem) = read(format!("{lines}{padding}").as_bytes(), OPTIONS);
-            let expected: Vec<_> =
-                (0..).zip(&rows).map(|(place, (cell, _))| (1 + 2 * place, vec![cell.to_string(), "a\r".into()])).collect();
+            let row = |(place, (cell, _)): (u64, &(u8, &str))| (1 + 2 * place, vec![cell.to_string(), "a\r".into()]);
+            let expected: Vec<_> = (0..).zip(&rows).map(row).collect();
             prop_assert_eq!((read, problem), (expected, None));
         }
 

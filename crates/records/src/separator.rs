@@ -54,7 +54,8 @@ pub fn parse_separator(text: &str) -> Result<u8, String> {
 }
 
 /// The name of a separator, as a shell takes it.
-pub(crate) fn separator_name(separator: char) -> String {
+#[must_use]
+pub fn separator_name(separator: char) -> String {
     match separator {
         ',' => "comma".into(),
         ';' => "semicolon".into(),
@@ -68,20 +69,27 @@ pub(crate) fn separator_name(separator: char) -> String {
 
 /// The separator of a file: the one that separates the first line. Where several do, it is the only one that gives all
 /// lines of `start` the same number of cells, or the comma of a header. `start` has the first bytes of the file, and
-/// `whole` says that they are all. `is_header` is asked of the first line's cells.
+/// `whole` says that they are all. With `decimal_comma` the comma separates only a header or quoted commas. `is_header`
+/// is asked of the first line's cells.
 pub(crate) fn of(
     start: &[u8],
     whole: bool,
+    decimal_comma: bool,
     is_header: impl Fn(&[&str]) -> bool,
     names: &OptionNames,
 ) -> Result<u8, String> {
     let start = start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(start);
     let lines = counts(start, whole);
     let first = lines.first().copied().unwrap_or_default();
-    let fits = |place: &usize| first[*place] > 0;
+    let by_comma = |cells: StringRecord| {
+        let cells: Vec<_> = cells.iter().map(str::trim).collect();
+        cells.iter().any(|cell| cell.contains(',')) || is_header(&cells)
+    };
+    let has_commas = !decimal_comma || first_cells(start, 0).is_some_and(by_comma);
+    let fits = |place: &usize| first[*place] > 0 && (has_commas || KNOWN[*place] != b',');
     let candidates: Vec<usize> = (0..KNOWN.len()).filter(fits).collect();
     match candidates[..] {
-        [] => return Ok(b','),
+        [] => return Ok(unseen(decimal_comma)),
         [only] => return Ok(KNOWN[only]),
         _ => {}
     }
@@ -97,14 +105,24 @@ pub(crate) fn of(
     }
 }
 
+/// The separator of a file of one column, which does not show it.
+fn unseen(decimal_comma: bool) -> u8 {
+    if decimal_comma { b';' } else { b',' }
+}
+
 /// The separator of a file of which only the header may show it: the one that makes the first line a header.
-pub(crate) fn of_header(start: &[u8], is_header: impl Fn(&[&str]) -> bool, names: &OptionNames) -> Result<u8, String> {
+pub(crate) fn of_header(
+    start: &[u8],
+    decimal_comma: bool,
+    is_header: impl Fn(&[&str]) -> bool,
+    names: &OptionNames,
+) -> Result<u8, String> {
     let start = start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(start);
     let is_header = |cells: &StringRecord| is_header(&cells.iter().map(str::trim).collect::<Vec<_>>());
     let splits = |place: &usize| first_cells(start, *place).is_some_and(|cells| cells.len() > 1 && is_header(&cells));
     let found: Vec<usize> = (0..KNOWN.len()).filter(splits).collect();
     match found[..] {
-        [] if first_cells(start, 0).is_some_and(|cells| is_header(&cells)) => Ok(b','),
+        [] if first_cells(start, 0).is_some_and(|cells| is_header(&cells)) => Ok(unseen(decimal_comma)),
         // It is no header by any of them. The message is clearer with its own.
         [] => Ok(only_separator(start).unwrap_or(b',')),
         [only] => Ok(KNOWN[only]),
@@ -270,7 +288,7 @@ mod tests {
     };
 
     fn separator_of(content: &[u8], whole: bool) -> Result<u8, String> {
-        of(content, whole, looks_like_names, &NAMES)
+        of(content, whole, false, looks_like_names, &NAMES)
     }
 
     fn found(content: &str) -> Option<char> {
@@ -293,6 +311,19 @@ mod tests {
         ];
         for (content, separator) in cases {
             assert_eq!(found(content), Some(separator), "{content:?}");
+        }
+    }
+
+    #[test]
+    fn a_decimal_comma_separates_nothing() {
+        for (content, separator) in [
+            ("x\n1,5\n", b';'),
+            ("0,25\n1,26\n", b';'),
+            ("0,5;0,25;0\n1,5;2,25;1\n", b';'),
+            ("x,y\n\"1,5\",2\n", b','),
+            ("\"1,5\",2\n", b','),
+        ] {
+            assert_eq!(of(content.as_bytes(), true, true, looks_like_names, &NAMES), Ok(separator), "{content}");
         }
     }
 

@@ -55,6 +55,12 @@ fn a_file_is_randomized_as_its_schema_says() {
     folder.write("m.npy", crate::support::npy_matrix(&[&[1.0, 2.0], &[3.0, 4.0]]));
     folder.randomize("m.npy --json").gives(json!({"records": 2}));
     folder.run("task types task.json").prints(&["\"dialect\":{\"header\":false,\"separator\":\",\""]);
+    // One column shows no separator.
+    folder.write("one.csv", "x\n1,25\n2,5\n3,75\n");
+    for options in ["--decimal-comma", "--decimal-comma --separator semicolon"] {
+        folder.make_task(&format!("one.csv {options}"), "--epsilon 2");
+        folder.randomize("one.csv --strict --json").gives(json!({"records": 3, "missing_values": 0}));
+    }
 }
 
 #[test]
