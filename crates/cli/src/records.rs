@@ -14,7 +14,7 @@ use ldp_pca::schema::{Column, ColumnKind, Schema, SchemaError};
 use ldp_pca::task::Task;
 use ldp_pca_records::{
     FileFormat, Layout, Notation, OptionNames, Problem, Row as TextRow, Sample, TextOptions, TextRows, has_names_of,
-    named_tab, no_table, parse_separator, start_of,
+    named_tab, no_table, parse_separator, separator_name, start_of,
 };
 pub(super) use ldp_pca_records::{Header, is_header_of, looks_like_names};
 use serde::Serialize;
@@ -242,6 +242,35 @@ impl RecordFile {
         }
     }
 
+    /// The words after the problem of a header that is not the schema's; none where the problem says all. It may have
+    /// the schema's names between other separators.
+    fn header_remedy(&self, schema: &Schema, by_header: bool) -> String {
+        let Rows::Text(rows) = &self.rows else { return String::new() };
+        let (names, width) = (rows.names().unwrap_or_default(), schema.columns().len());
+        let is_of = |names: &[&str]| has_names_of(schema, names);
+        if let [name] = names {
+            let splits = |mark: &char| {
+                let separates = Dialect::separates(*mark) && *mark != rows.dialect().separator;
+                separates && is_of(&name.split(*mark).map(str::trim).collect::<Vec<_>>())
+            };
+            if let Some(mark) = name.chars().find(splits) {
+                return format!(" ({} {} reads its names)", OPTIONS.separator, separator_name(mark));
+            }
+        }
+        let listed: Vec<&str> = names.iter().map(String::as_str).collect();
+        let is_bare = |place: usize| names.get(place).is_some_and(|name| *name == positional_name(place));
+        if names.len() > width && (width..names.len()).all(is_bare) && is_of(&listed[..width]) {
+            return " (remove the separators at the end of every line)".to_owned();
+        }
+        let is_name = |word: &str| schema.columns().iter().any(|column| column.name == word);
+        let is_record = |name: &String| !is_name(name) && !name.split(|c: char| !c.is_alphanumeric()).any(is_name);
+        match (names.iter().all(is_record), by_header) {
+            (true, true) => " (--header no with --separator reads it as a record)".to_owned(),
+            (true, false) => " (--header no reads it as a record)".to_owned(),
+            (false, _) => String::new(),
+        }
+    }
+
     /// The name of what a record stands in: a line of a text, or a row.
     pub fn part(&self) -> &'static str {
         if matches!(self.rows, Rows::Columnar(_)) { "row" } else { "line" }
@@ -382,12 +411,7 @@ fn read_once(
         if let Some(problem) = &file.other {
             return CliError::file(path, problem);
         }
-        let remedy = match (part, opening.by_header) {
-            ("line", true) => " (--header no with --separator reads it as a record)",
-            ("line", false) => " (--header no reads it as a record)",
-            _ => "",
-        };
-        CliError::header(path, format!("{error}{remedy}"))
+        CliError::header(path, format!("{error}{}", file.header_remedy(schema, opening.by_header)))
     })?;
     let read: Vec<&Column> = schema.columns().iter().filter(|column| column.kind != ColumnKind::Ignored).collect();
     // The text of a category is that of the column's own type.

@@ -216,7 +216,14 @@ fn headers_that_do_not_fit_are_refused_by_name() {
     for (header, part) in [("age,height,plan", "'score' is missing"), ("age,height,plan,plan", "'plan' is there twice")]
     {
         folder.write("bad.csv", format!("{header}\n31,1.80,free,-2\n"));
-        folder.refused("randomize bad.csv -t task.json -o out.ldpr", 1, &["bad.csv, header:", part, "--header no"]);
+        folder.refused("randomize bad.csv -t task.json -o out.ldpr", 1, &["bad.csv, header:", part]);
+    }
+    for (line, remedy) in [
+        ("age|height|plan|score", "(--separator '|' reads its names)"),
+        ("age,height,plan,score,", "(remove the separators at the end of every line)"),
+    ] {
+        folder.write("bad.csv", format!("{line}\n31,1.80,free,-2\n"));
+        folder.refused("randomize bad.csv -t task.json -o out.ldpr", 1, &["bad.csv, header:", remedy]);
     }
 }
 
