@@ -5,27 +5,39 @@ use crate::separator::{OptionNames, separator_name};
 const EXPORT: &str = "export its records as CSV";
 const UNPACK: &str = "unpack it, or use gzip";
 const PAGE: &str = "an HTML or XML page";
+const PICKLE: &str = "a pickled Python object";
 
 /// How text begins that is no table, its name, and what to do.
-const DOCUMENTS: [(&[u8], &str, &str); 6] = [
+const DOCUMENTS: [(&[u8], &str, &str); 7] = [
     (b"<!", PAGE, EXPORT),
     (b"<?", PAGE, EXPORT),
     (b"%PDF-", "a PDF document", EXPORT),
     (b"%!PS", "a PostScript document", EXPORT),
     (b"{\\rtf", "an RTF document", EXPORT),
+    (b"%%MatrixMarket", "a matrix in Matrix Market's format", EXPORT),
     (b"version https://git-lfs", "a pointer of Git LFS, and the file is elsewhere", "get it with `git lfs pull`"),
 ];
 
 /// The same of binary formats that people take for records.
-const BINARY: [(&[u8], &str, &str); 13] = [
+const BINARY: [(&[u8], &str, &str); 23] = [
     (b"SQLite format 3", "an SQLite database", EXPORT),
     (b"\x89HDF", "an HDF5 file", EXPORT),
     (b"ORC", "an ORC file", EXPORT),
     (b"Obj\x01", "an Avro file", EXPORT),
-    (b"\x80\x04\x95", "a pickled Python object", EXPORT),
+    (b"CDF\x01", "a NetCDF file", EXPORT),
+    (b"CDF\x02", "a NetCDF file", EXPORT),
+    (b"\x80\x02", PICKLE, EXPORT),
+    (b"\x80\x03", PICKLE, EXPORT),
+    (b"\x80\x04", PICKLE, EXPORT),
+    (b"\x80\x05", PICKLE, EXPORT),
+    (b"X\n\0\0\0", "an object of R", EXPORT),
     (b"\xd0\xcf\x11\xe0", "a spreadsheet or document of an old kind", EXPORT),
     (b"\x89PNG", "a picture", EXPORT),
     (b"\xff\xd8\xff", "a picture", EXPORT),
+    (b"GIF8", "a picture", EXPORT),
+    (b"PK\x05\x06", "a zip archive without files", EXPORT),
+    (b"\x04\x22M\x18", "content packed by LZ4", UNPACK),
+    (b"x\x9c", "content packed by zlib", UNPACK),
     (b"BZh", "content packed by bzip2", UNPACK),
     (b"\xfd7zXZ", "content packed by xz", UNPACK),
     (b"\x28\xb5\x2f\xfd", "content packed by zstd", UNPACK),
@@ -48,12 +60,20 @@ pub fn no_table(start: &[u8], separator: Option<u8>, names: &OptionNames) -> Opt
     let held = held.or_else(|| is_page(text).then_some((PAGE, EXPORT)));
     let held = held.or_else(|| is_json(text).then_some(("JSON", "make CSV of it")));
     let held = held.or_else(|| is_libsvm(text).then_some(("text in LIBSVM's format", "make CSV of it")));
-    let held = held.or_else(|| wide(start).map(|name| (name, "save it as UTF-8")));
-    if let Some((name, remedy)) = held.or_else(|| BINARY.iter().filter(|_| is_binary).find_map(begins)) {
+    let held = held.or_else(|| is_arff(text).then_some(("text in ARFF", "make CSV of it")));
+    let held = held.or_else(|| is_settings(text).then_some(("settings in INI or YAML", "make CSV of them")));
+    let held = held.or_else(|| BINARY.iter().filter(|_| is_binary).find_map(begins));
+    let has = |place: usize, bytes: &[u8]| is_binary && start.get(place..place + bytes.len()) == Some(bytes);
+    let held = held.or_else(|| has(257, b"ustar").then_some(("a tar archive", UNPACK)));
+    let held = held.or_else(|| (has(0, b"BM") && has(6, &[0; 4])).then_some(("a picture", EXPORT)));
+    if let Some((name, remedy)) = held.or_else(|| wide(start).map(|name| (name, "save it as UTF-8"))) {
         return Some(format!("it holds {name}, not records: {remedy}"));
     }
     Some(match control? {
         0 => "it holds NUL bytes, not records: export them as text in UTF-8".to_owned(),
+        byte if !lines(text).take(3).all(|line| line.contains(&byte)) => {
+            format!("it holds control characters (0x{byte:02x}), not records: remove them")
+        }
         byte => format!(
             "it holds control characters (0x{byte:02x}), not records: remove them, or give {} {} if they separate its \
              cells",
@@ -73,7 +93,50 @@ fn is_page(text: &[u8]) -> bool {
 fn is_json(text: &[u8]) -> bool {
     let [open @ (b'{' | b'['), rest @ ..] = text else { return false };
     let is_nested = rest.trim_ascii_start().first().is_some_and(|next| b"{[\"}]".contains(next));
-    is_nested || (*open == b'[' && rest.iter().all(|byte| b"0123456789+-.eE, []\t\r\n".contains(byte)))
+    let is_array = |line: &[u8]| match line.trim_ascii() {
+        [b'[', inside @ .., b']'] => {
+            let inside = inside.trim_ascii();
+            let begins = |word: &[u8]| inside.starts_with(word);
+            begins(b"true")
+                || begins(b"false")
+                || begins(b"null")
+                || inside.first().is_some_and(|first| first.is_ascii_digit() || b"-\"".contains(first))
+        }
+        _ => false,
+    };
+    is_nested
+        || lines(text).take(2).all(is_array)
+        || (*open == b'[' && rest.iter().all(|byte| b"0123456789+-.eE, []\t\r\n".contains(byte)))
+}
+
+/// The lines that are not blank.
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|byte| b"\r\n".contains(byte)).filter(|line| !line.trim_ascii().is_empty())
+}
+
+/// Whether this is ARFF, maybe below comments.
+fn is_arff(text: &[u8]) -> bool {
+    let first = lines(text).find(|line| !line.starts_with(b"%")).unwrap_or_default();
+    let (word, rest) = first.split_at(first.len().min(9));
+    word.eq_ignore_ascii_case(b"@relation") && rest.first().is_some_and(u8::is_ascii_whitespace)
+}
+
+/// Whether this is a section of INI, or a list of YAML's mappings.
+fn is_settings(text: &[u8]) -> bool {
+    let mut lines = lines(text);
+    let first = lines.next().unwrap_or_default().trim_ascii();
+    let is_word =
+        |word: &[u8]| !word.is_empty() && word.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    let mut next = lines.take(3).peekable();
+    match first {
+        [b'[', name @ .., b']'] => is_word(name) && next.peek().is_some() && next.all(|line| line.contains(&b'=')),
+        [b'-', b' ', b'{', ..] => true,
+        [b'-', b' ', item @ ..] => {
+            let end = item.iter().position(|byte| *byte == b':').unwrap_or(0);
+            is_word(&item[..end]) && matches!(item[end + 1..], [] | [b' ', ..])
+        }
+        _ => false,
+    }
 }
 
 /// Whether one of the first lines has a label and pairs of a place and a number.
@@ -83,7 +146,7 @@ fn is_libsvm(text: &[u8]) -> bool {
         let pair = word.split_once(':');
         pair.is_some_and(|(place, value)| (place == "qid" || place.parse::<u32>().is_ok()) && is_number(value))
     };
-    text.split(|byte| b"\r\n".contains(byte)).take(9).any(|line| {
+    lines(text).take(9).any(|line| {
         let mut words = str::from_utf8(line).unwrap_or_default().split_ascii_whitespace();
         let has_label = words.next().is_some_and(|label| label.split(',').all(is_number));
         has_label && words.clone().next().is_some() && words.all(is_pair)
@@ -119,7 +182,7 @@ mod tests {
 
     #[test]
     fn what_is_no_table_is_named_with_a_remedy() {
-        let cases: [(&[u8], &str); 23] = [
+        let cases: [(&[u8], &str); 40] = [
             (b"<!DOCTYPE html>\n<html lang=\"en\">", "an HTML or XML page"),
             (b"\xef\xbb\xbf\n <?xml version='1.0'?>", "an HTML or XML page"),
             (b"<svg width='1'><path d='M0,0'/></svg>", "an HTML or XML page"),
@@ -128,6 +191,23 @@ mod tests {
             (b"{\"a\": 1}\n{\"a\": 2}\n", "JSON"),
             (b"[\n  {\"a\": 1}\n]", "JSON"),
             (b"[1, 2.5]\n[3, 4]\n", "JSON"),
+            (b"[0, 0, \"a\"]\n[1, 1, \"b\"]\n", "JSON"),
+            (b"[true, 1]\n", "JSON"),
+            (b"- {x: 1, g: a}\n- {x: 2, g: b}\n", "settings in INI or YAML"),
+            (b"- x: 1\n  g: a\n", "settings in INI or YAML"),
+            (b"[data]\nx0=1\nx1=2\n", "settings in INI or YAML"),
+            (b"% title\n\n@RELATION iris\n@attribute x real\n", "ARFF"),
+            (b"%%MatrixMarket matrix array real general\n", "Matrix Market"),
+            (b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0", "a zip archive"),
+            (b"GIF89a\x01\0\x01\0\x80\0\0", "a picture"),
+            (b"CDF\x01\0\0\0\0\0\0\0\x0a\0\0\0\x01", "a NetCDF file"),
+            (b"\x80\x05\x95\x0b\0\0\0\0\0\0\0]\x94", "a pickled Python object"),
+            (b"\x80\x02]q\0(K\x01K\x02e.", "a pickled Python object"),
+            (b"\x04\x22M\x18d@\xa7", "LZ4"),
+            (b"x\x9c\xcb\x48\xcd", "zlib"),
+            (b"BM6\0\x0c\0\0\0\0\0\x36\0\0\0", "a picture"),
+            (b"X\n\0\0\0\x03\0\x04\x02\0", "an object of R"),
+            (b"x,y\n1,\x052\n", "(0x05), not records: remove them"),
             (b"1 1:0.5 3:0.25\n-1 2:1\n", "LIBSVM"),
             (b"1\n0 qid:3 1:2e-3\n", "LIBSVM"),
             (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "a PDF document"),
@@ -163,12 +243,16 @@ mod tests {
 
     #[test]
     fn tables_are_none_of_it() {
-        let tables: [&[u8]; 12] = [
+        let tables: [&[u8]; 16] = [
             b"",
             b"x,y\n1,2\n",
             b"\xef\xbb\xbfx;y\r\n1;2\r\n",
             b"<DATE>,<CLOSE>\n1,2\n",
             b"[km],{h}\n1,2\n",
+            b"[km]\n1\n2\n",
+            b"[1],[2]\n1,2\n",
+            b"- a,x\n1,2\n",
+            b"@relation,x\n1,2\n",
             b"ORC,BZh\n1,2\n",
             b"a,\xe9\n",
             b"when,x\n12:30,1\n",
