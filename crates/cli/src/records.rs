@@ -119,10 +119,8 @@ impl Opening {
         if dialect == Dialect::default() {
             return self.clone();
         }
-        let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-        let (_, extension) = name.trim_end_matches(".gz").rsplit_once('.').unwrap_or_default();
-        let is_text = !["npy", "parquet", "pq", "arrow", "arrows", "feather", "ipc"].contains(&extension);
-        let is_bare = self.header == Header::Auto && !dialect.header && is_text;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_bare = self.header == Header::Auto && !dialect.header && !names_binary(path);
         let header = if is_bare { Header::No } else { self.header };
         let has_one = header != Header::No && schema.columns().len() > 1;
         let is_shown = has_one && b",;\t".contains(&(dialect.separator as u8));
@@ -141,6 +139,13 @@ impl Opening {
         let (decimal_comma, forms) = (decimal_comma.unwrap_or_default(), number_format.unwrap_or_default());
         TextOptions { header, separator, by_header, one_column, decimal_comma, forms, names: &OPTIONS }
     }
+}
+
+/// Whether a file's name says that it is no text.
+fn names_binary(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    let (_, extension) = name.trim_end_matches(".gz").rsplit_once('.').unwrap_or_default();
+    ["npy", "parquet", "pq", "arrow", "arrows", "feather", "ipc"].contains(&extension)
 }
 
 /// The rows of a file, one after the other, with their line numbers.
@@ -186,6 +191,10 @@ impl RecordFile {
         let other = Needed::Records(concat!("give ", formats!())).problem(kind::Kind::of(&start));
         let is_plain = other.is_none() && format == FileFormat::Text;
         let other = if is_plain { no_table(&start, opening.separator, &OPTIONS) } else { other };
+        // Its schema would not read it.
+        let is_misnamed = is_plain && !opening.by_header && !start.is_empty() && names_binary(path);
+        let misnamed = || "it holds text under the name of another format: let its name end in .csv".to_owned();
+        let other = other.or_else(|| is_misnamed.then(misnamed));
         if let Some(problem) = other.as_ref().filter(|_| !opening.by_header) {
             return Err(CliError::file(path, problem));
         }

@@ -50,6 +50,8 @@ fn a_file_is_randomized_as_its_schema_says() {
     folder.write("points.csv", table("", ","));
     folder.randomize("points.csv --decimal-comma=false --separator comma --strict").ok();
     // A matrix is none of these texts.
+    folder.write("text.npy", "1,2\n3,5\n");
+    folder.refused("schema infer text.npy", 1, &["text.npy: it holds text under the name of another format"]);
     folder.write("bare.csv", "1,2\n3,5\n");
     folder.make_task("bare.csv", "--epsilon 2");
     folder.write("m.npy", crate::support::npy_matrix(&[&[1.0, 2.0], &[3.0, 4.0]]));
