@@ -247,7 +247,8 @@ impl RecordFile {
     pub(super) fn sample(&self, options: InferenceOptions) -> core::result::Result<Sample, SchemaError> {
         match &self.rows {
             Rows::Text(rows) => Sample::of_text(rows, options),
-            Rows::Npy(_) | Rows::Columnar(_) => Sample::new(&self.columns(), options, self.notation()),
+            Rows::Npy(_) => Sample::new(&self.columns(), options, self.notation()),
+            Rows::Columnar(rows) => Sample::of_columns(rows.names(), options),
         }
     }
 

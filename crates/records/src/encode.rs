@@ -166,6 +166,16 @@ impl Sample {
         Ok(Self { dialect: rows.dialect(), doubts, ..sample })
     }
 
+    /// Starts for the rows of a file that states the names and types of its columns, whose schema is to be public: its
+    /// texts may have been read as lines before.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn of_columns(columns: &[String], options: InferenceOptions) -> Result<Self, SchemaError> {
+        let doubts = Some(Doubts::new(&TextRows::below(columns, Notation::PLAIN), &options));
+        Ok(Self { doubts, ..Self::new(columns, options, Notation::PLAIN)? })
+    }
+
     /// Starts for columns of these names.
     ///
     /// # Errors
@@ -229,6 +239,17 @@ mod tests {
     const SCHEMA: &str = r#"{"columns":[{"name":"x","type":"numeric","offset":0,"scale":1},
         {"name":"y","type":"categorical","values":["a","other"],"unseen":"other"},{"name":"z","type":"ignored"},
         {"name":"w","type":"numeric","offset":1,"scale":1e-100}]}"#;
+
+    #[test]
+    fn columns_of_texts_may_be_rows() {
+        let infer = |texts: [&str; 2]| {
+            let mut sample = Sample::of_columns(&["x|g".to_owned()], InferenceOptions::default()).unwrap();
+            (0..8).for_each(|place| sample.observe(&[texts[place % 2]]).unwrap());
+            sample.finish()
+        };
+        assert!(matches!(infer(["0|a", "1|b"]), Err(SampleError::Doubt(_))));
+        assert_eq!(infer(["a", "b"]).unwrap().schema.dimension(), 2);
+    }
 
     proptest! {
         /// Whatever follows the header, in any notation: a record for each row, and one row is never refused.
