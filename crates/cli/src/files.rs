@@ -209,12 +209,13 @@ impl<'a> NpyRows<'a> {
         let unreadable = |problem: &dyn Display| CliError::file(path, format!("not a readable NPY file: {problem}"));
         // The parser's own words quote the header, where names of fields are.
         let file = NpyFile::new(checked(reader).map_err(|error| unreadable(&error))?)
-            .map_err(|_| unreadable(&"its header makes no sense; save the matrix with numpy.save"))?;
+            .map_err(|_| unreadable(&"its header is none that NumPy writes: save the matrix with numpy.save"))?;
         let &[rows, columns] = file.shape() else {
             let shape = file.shape().to_vec();
+            let column = if shape.len() == 1 { " (reshape(-1, 1) makes it one column)" } else { "" };
             return Err(CliError::file(
                 path,
-                format!("the array has shape {shape:?}: give a matrix, one record per row"),
+                format!("the array has shape {shape:?}: give a matrix, one record per row{column}"),
             ));
         };
         let dtype = match file.dtype() {
@@ -227,6 +228,7 @@ impl<'a> NpyRows<'a> {
                 Some('U' | 'S' | 'a') => format!("texts ({dtype})"),
                 Some('c') => format!("complex numbers ({dtype})"),
                 Some('M' | 'm') => format!("dates or times ({dtype})"),
+                Some('O') => format!("Python objects ({dtype})"),
                 Some('f') => format!("floats of more than 64 bits ({dtype})"),
                 _ => dtype.clone(),
             };
@@ -332,6 +334,9 @@ fn checked<R: Read>(mut reader: R) -> std::io::Result<impl Read + use<R>> {
     let header = start.len();
     reader.by_ref().take(length as u64).read_to_end(&mut start)?;
     let text = &start[header..];
+    if text.windows(3).any(|window| window == b"[('") {
+        return refused("its rows are records of fields: save it as numbers, without fields".into());
+    }
     let brackets = text.iter().filter(|byte| matches!(byte, b'(' | b'[' | b'{')).count();
     if brackets > MOST_BRACKETS {
         return refused(format!(
