@@ -7,6 +7,7 @@ use std::path::Path;
 
 use ldp_pca::internal::task::MAX_TASK_BYTES;
 use ldp_pca_records::FileFormat;
+pub(super) use ldp_pca_records::unmarked;
 use serde::de::IgnoredAny;
 
 use super::error::{CliError, Result};
@@ -50,7 +51,9 @@ impl Kind {
             _ if format != FileFormat::Text => Self::Format(format),
             _ if content.starts_with(b"LDPR") => Self::Reports,
             _ if content.starts_with(b"LDPA") => Self::Aggregate,
-            _ if content.starts_with(b"\xff\xfe") || content.starts_with(b"\xfe\xff") => Self::Utf16,
+            _ if [b"\xff\xfe", b"\xfe\xff", b"{\0", b"\0{"].iter().any(|mark| content.starts_with(*mark)) => {
+                Self::Utf16
+            }
             [] => Self::Empty,
             // A cell of text may begin so too, but no header goes on like a document.
             [b'{' | b'[', rest @ ..] if rest.trim_ascii_start().first().is_none_or(|next| b"{[\"}]".contains(next)) => {
@@ -103,11 +106,6 @@ impl Kind {
             Self::Empty => "empty",
         }
     }
-}
-
-/// A document without the byte order mark that some editors write before it.
-pub(super) fn unmarked(document: &[u8]) -> &[u8] {
-    document.strip_prefix("\u{feff}".as_bytes()).unwrap_or(document)
 }
 
 /// What a command reads.
@@ -182,7 +180,7 @@ mod tests {
 
     #[test]
     fn content_shows_what_it_is() {
-        let cases: [(&[u8], Kind); 22] = [
+        let cases: [(&[u8], Kind); 23] = [
             (b"LDPR\x03", Kind::Reports),
             (b"LDPA\x01", Kind::Aggregate),
             (b"\x93NUMPY\x01", Kind::MATRIX),
@@ -193,6 +191,7 @@ mod tests {
             (b"PK\x03\x04----------------------\x05\0\0\0a.xml", Kind::Format(FileFormat::Zip)),
             (b"FEA1\0\0\0\0", Kind::Format(FileFormat::Feather1)),
             (b"\xff\xfea\0", Kind::Utf16),
+            (b"{\0\"\0s\0", Kind::Utf16),
             (b" {\"version\": 9, \"schema\": {}, \"mechanism\": {}}", Kind::Task),
             (b"{\"columns\": 1}", Kind::Schema),
             (b"{\"schema\": {}}", Kind::Task),

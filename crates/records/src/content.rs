@@ -45,11 +45,20 @@ const BINARY: [(&[u8], &str, &str); 23] = [
     (b"Rar!", "a RAR archive", UNPACK),
 ];
 
+/// Content without the byte order marks that editors write before it.
+#[must_use]
+pub fn unmarked(mut content: &[u8]) -> &[u8] {
+    while let Some(rest) = content.strip_prefix("\u{feff}".as_bytes()) {
+        content = rest;
+    }
+    content
+}
+
 /// What a file that begins like this holds in place of records, with the remedy; `None` for text that may be a table,
 /// in whatever encoding. `separator` is what the options say that separates its cells.
 #[must_use]
 pub fn no_table(start: &[u8], separator: Option<u8>, names: &OptionNames) -> Option<String> {
-    let text = start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(start).trim_ascii_start();
+    let text = unmarked(start).trim_ascii_start();
     let is_control = |byte: &u8| byte.is_ascii_control() && !b"\t\n\r\x0c\x1a".contains(byte);
     let control = start.iter().copied().find(|byte| is_control(byte) && separator != Some(*byte));
     let is_binary = control.is_some() || str::from_utf8(start).is_err();

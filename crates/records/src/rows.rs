@@ -8,6 +8,7 @@ use std::io::{self, Chain, Cursor, Read};
 use csv::{ByteRecord, StringRecord, Terminator};
 use ldp_pca::internal::schema::{Dialect, NumberForms, positional_name};
 
+use crate::content::unmarked;
 use crate::separator::{self, Notation, OptionNames, named_tab};
 
 /// How many bytes of a file are looked at before it is read.
@@ -226,7 +227,7 @@ impl<R: Read> TextRows<R> {
     /// Where the separator cannot be told, and where the first line cannot be read.
     pub fn open(
         name: &str,
-        start: Vec<u8>,
+        mut start: Vec<u8>,
         rest: R,
         options: TextOptions,
         is_header: impl Fn(&[&str]) -> bool,
@@ -237,6 +238,8 @@ impl<R: Read> TextRows<R> {
         }
         let may_be_header = |fields: &[&str]| header != Header::No && (header == Header::Yes || is_header(fields));
         let of_options = by_header && header == Header::No;
+        let whole = (start.len() as u64) < START;
+        start.drain(..start.len() - unmarked(&start).len());
         let separator = match options.separator {
             Some(separator) => Ok(separator),
             None if named_tab(name) => Ok(b'\t'),
@@ -245,10 +248,7 @@ impl<R: Read> TextRows<R> {
                 Err(format!("without a header only {option} may say what separates the cells of records: name it"))
             }
             None if by_header => separator::of_header(&start, decimal_comma, &is_header, names),
-            None => {
-                let whole = (start.len() as u64) < START;
-                separator::of(&start, whole, decimal_comma, may_be_header, names)
-            }
+            None => separator::of(&start, whole, decimal_comma, may_be_header, names),
         };
         let separator = separator.map_err(|what| Problem { line: None, of_options, what })?;
         let notation = Notation { decimal_comma, separator, forms, names };
@@ -267,7 +267,8 @@ impl<R: Read> TextRows<R> {
             }),
         };
         let cells = names.iter().flatten().zip(&first);
-        let unnamed = cells.filter(|(_, cell)| cell.trim_ascii().is_empty()).map(|(name, _)| name.clone()).collect();
+        let is_blank = |cell: &[u8]| str::from_utf8(cell).is_ok_and(|cell| name_in(cell).is_empty());
+        let unnamed = cells.filter(|(_, cell)| is_blank(cell)).map(|(name, _)| name.clone()).collect();
         let is_guess = options.header == Header::Auto && !by_header;
         let lenient = by_header && (of_options || names.is_some());
         let pending = if names.is_some() { None } else { line.map(|line| (Line::at(line), first)) };
@@ -360,11 +361,16 @@ fn column_names(record: &ByteRecord) -> Result<Vec<String>, String> {
 /// The names of a header's cells. A cell without one, as data frames write that of their index, is named by its
 /// position.
 pub(crate) fn names_of<'a>(cells: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let named = |(place, cell): (usize, &str)| match cell.trim() {
+    let named = |(place, cell): (usize, &str)| match name_in(cell) {
         "" => positional_name(place),
         name => name.to_owned(),
     };
     cells.enumerate().map(named).collect()
+}
+
+/// A header's cell without what nobody sees around the name.
+fn name_in(cell: &str) -> &str {
+    cell.trim_matches(|letter: char| letter.is_whitespace() || "\u{200b}\u{2060}\u{feff}".contains(letter))
 }
 
 /// The content of a file with one more end of a line, up to a limit that moves on with the rows. Outside of quotes a
@@ -622,6 +628,15 @@ mod tests {
         assert_eq!(lines("5\",b\n\"c\"d\",e\"\n"), (vec![1, 2], None));
         let header = TextOptions { header: Header::Yes, ..OPTIONS };
         assert_eq!(read(&b"x,\"y\n1,2\n"[..], header).1.unwrap().line, Some(1));
+    }
+
+    #[test]
+    fn what_nobody_sees_is_no_name() {
+        let header = TextOptions { header: Header::Yes, ..OPTIONS };
+        for content in ["\u{feff}\u{feff}x,\u{a0},\u{200b}\n", "\u{feff}\u{200b}x,\u{200b}\u{a0},\n"] {
+            let rows = TextRows::open("", content.into(), io::empty(), header, looks_like_names).unwrap();
+            assert_eq!((rows.names().unwrap().join(","), rows.unnamed.join(",")), ("x,c2,c3".into(), "c2,c3".into()));
+        }
     }
 
     /// What a device writes of its own record, whatever that is.

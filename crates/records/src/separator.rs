@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use csv::{ByteRecord, StringRecord};
 use ldp_pca::internal::schema::{Dialect, NumberForms, in_ascii, is_unread_number, plain_number, read_number};
 
+use crate::content::unmarked;
+
 /// The separators that are recognised.
 const KNOWN: [u8; 3] = [b',', b';', b'\t'];
 
@@ -78,7 +80,7 @@ pub(crate) fn of(
     is_header: impl Fn(&[&str]) -> bool,
     names: &OptionNames,
 ) -> Result<u8, String> {
-    let start = start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(start);
+    let start = unmarked(start);
     let lines = counts(start, whole);
     let first = lines.first().copied().unwrap_or_default();
     let by_comma = |cells: StringRecord| {
@@ -117,7 +119,7 @@ pub(crate) fn of_header(
     is_header: impl Fn(&[&str]) -> bool,
     names: &OptionNames,
 ) -> Result<u8, String> {
-    let start = start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(start);
+    let start = unmarked(start);
     let is_header = |cells: &StringRecord| is_header(&cells.iter().map(str::trim).collect::<Vec<_>>());
     let splits = |place: &usize| first_cells(start, *place).is_some_and(|cells| cells.len() > 1 && is_header(&cells));
     let found: Vec<usize> = (0..KNOWN.len()).filter(splits).collect();
@@ -301,7 +303,7 @@ mod tests {
             ("a,b\n1,2\n", ','),
             ("a;b\n1,5;2\n", ';'),
             ("a\tb\n1\t2\n", '\t'),
-            ("\u{feff}\"a;x\",b\n", ','),
+            ("\u{feff}\u{feff}\"a;x\",b\n", ','),
             ("\"a,\"\"x\";b\n1;2", ';'),
             ("\r\n \r\na;b\r\n1;2\r\n", ';'),
             ("a;b\r1;2\r", ';'),
