@@ -405,6 +405,8 @@ pub(super) fn infer_from(
         }
         error => CliError::file(path, error),
     })?;
+    // Where the next row differs, the first line may be neither a header nor a record.
+    let (mut rows, first_lines) = (0, 1 + u64::from(file.names().is_none()));
     file.for_each(|line, row| {
         let texts: Vec<String>;
         let fields: Vec<&str> = match row {
@@ -417,13 +419,18 @@ pub(super) fn infer_from(
         };
         if fields.len() != columns.len() {
             let other = if columns.len() == 1 { ", or name what separates its cells with --separator" } else { "" };
+            let remedy = match rows < first_lines {
+                true => "remove the first line if it is a title or a comment, or give every row as many",
+                false => "give every row as many, and no title above the header",
+            };
             let problem = format!(
-                "found {} where the first line has {}: give every row as many, and no title above the header{other}",
+                "found {} where the first line has {}: {remedy}{other}",
                 plural(fields.len() as u64, "field"),
                 columns.len()
             );
             return Err(CliError::at(path, part, line, problem));
         }
+        rows += 1;
         sample.observe(&fields).map_err(|problem| CliError::at(path, part, line, problem))
     })?;
     sample.finish().map_err(|error| match error {

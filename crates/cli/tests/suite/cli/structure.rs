@@ -119,6 +119,15 @@ fn categories_with_commas_are_listed_in_quotes() {
 }
 
 #[test]
+fn a_title_above_the_header_is_to_be_removed() {
+    let folder = Folder::new();
+    for (title, separator) in [("# made today", ","), ("sep=;", ";"), ("Report,,,", ",")] {
+        folder.write("sample.csv", format!("{title}\n{}", table("x,y,g\n", separator)));
+        folder.refused("schema infer sample.csv", 1, &["sample.csv, line 2: found 3 fields", "remove the first line"]);
+    }
+}
+
+#[test]
 fn what_becomes_public_is_said_before_it_is_written() {
     let folder = Folder::new();
     folder.write("sample.csv", table("x,y,g\n", ","));
