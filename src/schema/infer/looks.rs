@@ -25,7 +25,7 @@ impl Looks {
         if is_free_text(text) {
             return Self::FreeText;
         }
-        if !text.bytes().any(|byte| byte.is_ascii_digit()) {
+        if !text.contains(char::is_numeric) {
             return Self::Text;
         }
         if is_date(text) {

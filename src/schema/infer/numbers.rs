@@ -97,6 +97,8 @@ pub fn in_ascii(text: &str) -> Cow<'_, str> {
         // Full width.
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(letter) - 0xfee0),
         '\u{2010}'..='\u{2013}' | '\u{2212}' | '\u{fe63}' => Some('-'),
+        // Of mathematics, in five shapes.
+        '\u{1d7ce}'..='\u{1d7ff}' => char::from_digit((u32::from(letter) - 0x1d7ce) % 10, 10),
         '\u{66a}' => Some('%'),
         '\u{66b}' => Some('.'),
         '\u{66c}' => Some(','),
@@ -129,7 +131,8 @@ pub(super) fn is_padded(number: &str) -> bool {
 }
 
 /// Whether a text is likely to be a number in a form that is none of [`NumberForms`]: with quotes as spreadsheets write
-/// them, a power of ten, another base, a sign at its end or spaces anywhere.
+/// them, a power, a fraction, another base, a sign at its end, a dash for a minus, an error, a letter for thousands or
+/// spaces anywhere.
 #[must_use]
 pub fn is_unread_number(text: &str) -> bool {
     let is_number = |text: &str| {
@@ -151,11 +154,23 @@ pub fn is_unread_number(text: &str) -> bool {
     // Without a point or a sign it may be the number of a seat, and with a sign at its end one digit a grade.
     let fortran = small.contains(['.', '-', '+']) && is_number(&small.replacen(['d', 'q'], "e", 1));
     let after = bare.strip_suffix('-').is_some_and(|number| number.len() > 1 && is_number(number));
+    let is_raised =
+        |letter: char| ('¼'..='¾').contains(&letter) || ('⅐'..='⅞').contains(&letter) || "⁰¹²³⁴⁵⁶⁷⁸⁹".contains(letter);
+    let base = bare.trim_end_matches(is_raised);
+    let raised = base.len() < bare.len() && (base.is_empty() || is_number(base));
+    let dashed = bare.strip_prefix(['\u{2014}', '\u{2015}', '\u{ad}']).is_some_and(is_number);
+    let spread = bare.split_once('±').is_some_and(|(number, error)| is_number(number) && is_number(error));
+    // Without a point it may be a size or a distance.
+    let short = bare.contains(['.', ',']) && bare.strip_suffix(['k', 'K', 'M', 'B']).is_some_and(is_number);
     is_number(bare)
-        || [("0x", 16), ("0o", 8), ("0b", 2)].into_iter().any(has_base)
+        || [("0x", 16), ("0o", 8), ("0b", 2), ("&h", 16)].into_iter().any(has_base)
         || ["×10", "x10", "*10", "·10"].into_iter().any(has_power)
         || fortran
         || after
+        || raised
+        || dashed
+        || spread
+        || short
 }
 
 /// Reads a number in any of the forms, with the decimal comma in place of the point or not. The forms that it has come
@@ -338,6 +353,7 @@ mod tests {
             ("٠١٢٣٤٥٦٧٨٩", 123_456_789.0),
             ("۴۲", 42.0),
             ("९९", 99.0),
+            ("𝟏𝟘𝟧", 105.0),
             ("\u{200e}-3\u{feff}", -3.0),
             (" 1e3 ", 1000.0),
         ] {
@@ -379,12 +395,21 @@ mod tests {
             "- 5",
             "1 2 3",
             "1 E 5",
+            "½",
+            "2 ¾",
+            "5²",
+            "1.5M",
+            "5±1",
+            "5 ± 0.5",
+            "—5",
+            "\u{ad}5",
+            "&H1F",
         ] {
             assert!(is_unread_number(text), "{text}");
         }
         for text in [
             "", "-", "'", "a", "'a'", "0x", "0xyz", "12D3", "2-", "5+", "18-24", "1/2", "5 apples", "3x10", "12:30",
-            "A-1", "1.2.3", "2.0.1-rc", "5'11\"",
+            "A-1", "1.2.3", "2.0.1-rc", "5'11\"", "5M", "m²", "2.0T", "10—20", "±",
         ] {
             assert!(!is_unread_number(text), "{text}");
         }
