@@ -9,7 +9,7 @@ use csv::{ByteRecord, StringRecord, Terminator};
 use ldp_pca::internal::schema::{Dialect, NumberForms, positional_name};
 
 use crate::content::unmarked;
-use crate::separator::{self, Notation, OptionNames, named_tab};
+use crate::separator::{self, Notation, OptionNames, is_padding, named_tab};
 
 /// How many bytes of a file are looked at before it is read.
 pub const START: u64 = 1 << 16;
@@ -514,9 +514,7 @@ impl<R: Read> Lines<R> {
                 return Ok(Some(self.cut(record, what)));
             }
             content.limit = position + MOST_BYTES;
-            // What MS-DOS and copies of whole blocks leave at the end is no cell, either.
-            let is_padding = |byte: &u8| byte.is_ascii_whitespace() || b"\0\x1a".contains(byte);
-            let is_blank = record.len() == 1 && record[0].iter().all(is_padding);
+            let is_blank = record.len() == 1 && record[0].iter().copied().all(is_padding);
             let line = self.line().saturating_sub(1 + lines_within(record));
             // The reader passes over lines of their ends alone.
             let passed = line.saturating_sub(end);

@@ -185,7 +185,7 @@ fn counts(start: &[u8], whole: bool) -> Vec<[usize; KNOWN.len()]> {
                     line[place] += 1;
                 }
                 opens = place.is_some();
-                blank &= byte.is_ascii_whitespace() && place.is_none();
+                blank &= is_padding(byte) && place.is_none();
             }
         }
     }
@@ -193,6 +193,11 @@ fn counts(start: &[u8], whole: bool) -> Vec<[usize; KNOWN.len()]> {
         lines.push(line);
     }
     lines
+}
+
+/// Whether lines of this alone are empty: a blank, or what MS-DOS and copies of whole blocks leave at the end.
+pub(crate) fn is_padding(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || b"\0\x1a".contains(&byte)
 }
 
 /// Whether the first line names columns, by the comma, and has no number by any of the separators: a record like
@@ -335,6 +340,7 @@ mod tests {
             // Texts with semicolons, under a header and without one.
             ("id,note;s\n1,x;y;z\n2,none\n", Some(',')),
             ("1,x; y\n2,z\n", Some(',')),
+            ("1,x; y\n2,z\n\x1a", Some(',')),
             // Decimal commas without a header.
             ("1,5;2,5\n3;4,25\n", Some(';')),
             ("1,5\t2,5\n3\t4,25\n", Some('\t')),
