@@ -105,7 +105,6 @@ export function solve(matrix, dimension, options) {
 }
 
 export function penaltyPath(aggregate, { rank, points = 20, ...watched } = {}) {
-  noOthers(watched, "onProgress", "signal");
   const asked = { rank: count("rank", rank, 1), points: count("points", points) };
   return call(() => sums(aggregate).path(asked, progressOf(watched)));
 }
@@ -118,7 +117,7 @@ export function predict(what, options) {
   }
   const { rank, records, ...population } = Object(what);
   const asked = populationOf(population);
-  return camelCased(call(() => wasm.predict(asked, count("rank", rank, 1), many(records))));
+  return camelCased(call(() => wasm.predict(asked, count("rank", rank, 1), many("records", records))));
 }
 
 export function plan(what, options) {
@@ -126,8 +125,8 @@ export function plan(what, options) {
   const { rank, records, target, shuffled, ...population } = own;
   const wanted = {
     rank: count("rank", rank, 1),
-    records: records === undefined ? undefined : many(records),
-    target: target === undefined ? undefined : number("target", target),
+    records: given(many, "records", records),
+    target: given(number, "target", target),
     shuffled: shuffledOf(shuffled),
   };
   if (what instanceof Aggregate) {
@@ -152,10 +151,7 @@ export async function simulate(options, { signal, onProgress } = {}) {
   const total = count("trials", trials, 1);
   const first = count("firstTrial", firstTrial);
   const asked = { ...who, mechanisms: mechanisms ?? [mechanism ?? []].flat() };
-  const how = {
-    methods,
-    penaltyFactor: penaltyFactor === undefined ? undefined : number("penaltyFactor", penaltyFactor),
-  };
+  const how = { methods, penaltyFactor: given(number, "penaltyFactor", penaltyFactor) };
   const results = [];
   while (results.length < total) {
     signal?.throwIfAborted();
@@ -192,7 +188,7 @@ export function population(options) {
     dimension: count("dimension", dimension),
     rank: count("rank", rank, 1),
     signal: number("signal", signal),
-    sparsity: sparsity === undefined ? undefined : count("sparsity", sparsity),
+    sparsity: given(count, "sparsity", sparsity),
   };
   return call(() => wasm.population(asked));
 }
@@ -239,7 +235,7 @@ export function compare(options) {
       records ? 0 : count("count", people, 1),
       number("largestNorm", largestNorm ?? 1),
       simulated ? number("signal", signal ?? 20) : undefined,
-      sparsity === undefined ? undefined : count("sparsity", sparsity, 1),
+      given(count, "sparsity", sparsity, 1),
       drawn === "records",
       numbers,
     ),
@@ -283,7 +279,6 @@ export class SimulatedCollection {
   }
 
   path({ points = 20, ...watched } = {}) {
-    noOthers(watched, "onProgress", "signal");
     const asked = { rank: this.#rank, points: count("points", points) };
     const found = call(() => alive(this.#collection, "collection").path(asked, progressOf(watched)));
     return found.map(({ counts, ...point }) => ({ ...point, ...counts }));
@@ -295,8 +290,8 @@ export class SimulatedCollection {
   }
 }
 
-for (const { prototype } of Symbol.dispose ? [Aggregate, SimulatedCollection] : []) {
-  Object.defineProperty(prototype, Symbol.dispose, { value: prototype.free, configurable: true, writable: true });
+if (Symbol.dispose) {
+  for (const { prototype } of [Aggregate, SimulatedCollection]) prototype[Symbol.dispose] = prototype.free;
 }
 
 export function drawCollection(options) {
@@ -325,7 +320,7 @@ function collectionOf(options) {
     dimension: count("dimension", dimension),
     rank: count("rank", rank, 1),
     signal: number("signal", signal),
-    sparsity: sparsity === undefined ? undefined : count("sparsity", sparsity),
+    sparsity: given(count, "sparsity", sparsity),
     records: count("records", records, 1),
     mechanisms: mechanisms.map(mechanismOf),
     reports,
@@ -349,7 +344,7 @@ function populationOf({ dimension, signals, bulk, mechanism, centring, meanShare
     ...aboutOf(centring, meanShare),
     dimension: count("dimension", dimension),
     signals: Array.from(signals ?? [], (signal) => number("signals", signal)),
-    bulk: bulk === undefined ? undefined : number("bulk", bulk),
+    bulk: given(number, "bulk", bulk),
     mechanism: mechanismOf(mechanism),
   };
 }
@@ -360,7 +355,7 @@ function aboutOf(centring, meanShare) {
   if (meanShare !== undefined && !centring) throw failure("argument", "there is 'meanShare' without 'centring'");
   return {
     centring: centring && { weight: number("weight", centring.weight) },
-    meanShare: meanShare === undefined ? undefined : number("meanShare", meanShare),
+    meanShare: given(number, "meanShare", meanShare),
   };
 }
 
@@ -377,14 +372,13 @@ function shuffledOf(shuffled) {
 }
 
 function recovery({ rank, penalty, tolerance, baselines, reference, ...watched } = {}, run) {
-  noOthers(watched, "onProgress", "signal");
   if (reference !== undefined && !(reference instanceof Float64Array)) {
     throw failure("argument", "give the reference as a Float64Array of d × k numbers");
   }
   const asked = {
     rank: count("rank", rank, 1),
     penalty: penaltyOf(penalty),
-    tolerance: tolerance === undefined ? undefined : number("tolerance", tolerance),
+    tolerance: given(number, "tolerance", tolerance),
     baselines,
     reference,
   };
@@ -395,7 +389,7 @@ function recovery({ rank, penalty, tolerance, baselines, reference, ...watched }
 
 /** The penalty as the module takes it; none for plain principal components. */
 function penaltyOf(penalty) {
-  if (penalty === undefined || penalty === null) return undefined;
+  if (penalty == null) return undefined;
   if (penalty === "auto") return { auto: {} };
   if (penalty === "cv") return "cross-validated";
   if (typeof penalty === "object" && Object.keys(penalty).join() === "factor") {
@@ -405,8 +399,9 @@ function penaltyOf(penalty) {
   throw failure("argument", `penalty is ${penalty}: give a number of at least 0, "auto", "cv" or { factor }`);
 }
 
-/** The solver's progress callback: `false` stops it, and so does an aborted signal. */
-function progressOf({ onProgress, signal }) {
+/** The solver's progress callback, of the only options that are left: `false` stops it, and so does an aborted signal. */
+function progressOf({ onProgress, signal, ...others }) {
+  noOthers(others);
   signal?.throwIfAborted();
   return (done, total, relativeGap) => {
     const goOn = onProgress?.({ done, total, relativeGap: Number.isFinite(relativeGap) ? relativeGap : undefined });
@@ -428,13 +423,18 @@ function count(name, value, least = 0, most = 2 ** 32 - 1) {
 }
 
 /** A number of records, which may be more than the module's own counts are. */
-function many(value) {
-  return count("records", value, 0, Infinity);
+function many(name, value) {
+  return count(name, value, 0, Infinity);
 }
 
 function number(name, value) {
   if (Number.isFinite(value)) return value;
   throw failure("argument", `${name} is ${String(value)}: give a finite number`);
+}
+
+/** What `read` makes of an option that may be left out. */
+function given(read, name, value, least) {
+  return value === undefined ? value : read(name, value, least);
 }
 
 function noOthers(options, ...known) {
