@@ -5,7 +5,7 @@ import { failure } from "./errors.js";
 
 /** Browsers ask no address with a password, and their message has it. */
 export function withoutUser(address) {
-  if (/^\s*(\w+:)?\/\/[^/?#]*@/.test(address))
+  if (/^(\s*[/\\]{2}|[^/?#]*:)[/\\]*[^/?#]*@/.test(address))
     throw failure("argument", "url has a user or a password: leave them out");
   return address;
 }

@@ -76,7 +76,8 @@ test("a URL without a scheme is an error that says so", async () => {
 });
 
 test("a URL with a password is not asked, and no error has it", async () => {
-  for (const url of ["http://user:s3cret@a.example/t", new URL("http://s3cret@a.example/t")]) {
+  const texts = ["http://user:s3cret@a.example/t", "user:s3cret@a.example:8080/t", "http:\\\\s3cret@a.example:99999/t"];
+  for (const url of [...texts, new URL("http://s3cret@a.example/t")]) {
     const message = "url has a user or a password: leave them out";
     await assert.rejects(Task.fetch(url), { code: "argument", message });
   }
