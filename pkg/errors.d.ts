@@ -16,7 +16,7 @@
  * | `record` | {@link RecordError} | there is no record |
  * | `entropy` | {@link EntropyError} | `crypto.getRandomValues` is missing or failed; there is no fallback |
  * | `report` | {@link ReportError} | the bytes are not a report of this task |
- * | `network` | {@link SubmitError} | no answer: no connection, too slow, or forbidden by CORS or the page's policy |
+ * | `network` | {@link SubmitError} | no answer: no connection, too slow, forbidden by CORS or the page's policy, or a redirect |
  * | `rate-limit` | {@link SubmitError} | 429, on every attempt; or a longer `Retry-After` than `maxDelay` |
  * | `unavailable` | {@link SubmitError} | 408 or 500 to 599, likewise |
  * | `answer` | {@link SubmitError} | success, but not an aggregator's answer: a portal or another server |

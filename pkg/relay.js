@@ -3,8 +3,7 @@
 
 import { utf8 } from "./boundary.js";
 import { failure } from "./errors.js";
-import { reach } from "./reach.js";
-import { CODES, insist, PRIVATELY, seconds } from "./submit.js";
+import { ask, CODES, insist, seconds } from "./submit.js";
 
 /** DHKEM(P-256, HKDF-SHA256), HKDF-SHA256 and AES-128-GCM, by their numbers. */
 const SUITE = [0, 16, 0, 1, 0, 1];
@@ -22,21 +21,19 @@ const SHORTEST = 256;
  */
 export async function deliver({ id }, options, claim, entry) {
   if (!entry().attempted) {
-    const [list] = await insist("/keys", answering(200), options);
+    const [list] = await insist("/keys", answering(200, "GET"), options);
     const status = await claim({ id, bytes: await seal(entry(), list), attempted: true });
     if (status) return { ...entry(), status };
   }
-  const [status] = await insist("/reports", answering(202), options, entry().bytes, claim);
+  const [status] = await insist("/reports", answering(202, "POST"), options, entry().bytes, claim);
   // Nobody says whether it counts.
   return typeof status === "string" ? { ...entry(), status } : { status: "relayed", left: "unknown" };
 }
 
 /** An attempt: the body of an answer of this status, or an error. */
-function answering(status) {
+function answering(status, method) {
   return async (url, request, timeout) => {
-    const options = { method: request.body ? "POST" : "GET", ...PRIVATELY, ...request };
-    const read = async (response) => [response, await bytesOf(response.arrayBuffer())];
-    const [response, body] = await reach("network", url, options, timeout, read);
+    const [response, body] = await ask(url, { ...request, method }, timeout, (answer) => bytesOf(answer.arrayBuffer()));
     if (response.status !== status) throw refused(url, response, body);
     return body;
   };

@@ -34,7 +34,8 @@ export interface Submission {
  * cookies nor a referrer, and no header that needs a preflight request. A report below 60 kB arrives even if the
  * visitor leaves the page while it is on its way (`keepalive`).
  *
- * It tries again when there is no answer, and after the answers 408, 429 and 500 to 599.
+ * It tries again when there is no answer, and after the answers 408, 429 and 500 to 599. It follows no redirect: the
+ * report goes to no other server than that of `url`.
  *
  * @throws {@link SubmitError} (by rejecting) with the code, and where there is one the `status`, of the last attempt;
  *   {@link ArgumentError} for options that make no sense; the signal's reason when that aborts.

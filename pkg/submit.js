@@ -6,9 +6,6 @@ import { failure, SubmitError } from "./errors.js";
 import { reach, withoutUser } from "./reach.js";
 import { promising } from "./report.js";
 
-/** Nothing beside the report says who sent it. */
-export const PRIVATELY = { cache: "no-store", credentials: "omit", referrerPolicy: "no-referrer" };
-
 export const CODES = {
   404: "not-found",
   408: "unavailable",
@@ -115,9 +112,7 @@ export function absolute(url) {
 
 /** An attempt: what `read` makes of the answer, or an error. */
 const posting = (read) => async (target, request, timeout) => {
-  const options = { method: "POST", ...PRIVATELY, ...request };
-  const received = async (response) => [response, await response.text()];
-  const [{ headers, ok, status, statusText }, text] = await reach("network", target, options, timeout, received);
+  const [{ headers, ok, status, statusText }, text] = await ask(target, request, timeout, (answer) => answer.text());
   let answer;
   try {
     answer = JSON.parse(text);
@@ -140,6 +135,21 @@ const posting = (read) => async (target, request, timeout) => {
   if (found) return found;
   throw failure("answer", `${target} answers ${status}, but not as an aggregator`, { status });
 };
+
+/**
+ * The answer to a request, and what `read` makes of its body. Nothing beside the report says who sent it, and it goes to
+ * no other server.
+ */
+export function ask(url, request, timeout, read) {
+  const privately = { cache: "no-store", credentials: "omit", redirect: "manual", referrerPolicy: "no-referrer" };
+  return reach("network", url, { method: "POST", ...privately, ...request }, timeout, async (response) => {
+    // From 300 to 399, or 0: browsers do not tell that of a redirect.
+    if (response.status % 300 < 100) {
+      throw failure("network", `${url} redirects: give the address of the server itself`);
+    }
+    return [response, await read(response)];
+  });
+}
 
 /** The seconds that a Retry-After header asks for, as a number or as a date; or those until the task starts. */
 export function seconds(header, starts) {

@@ -182,6 +182,19 @@ test("what a relay refuses for good is refused, with the sealed bytes, until it 
   assert.deepEqual([posts[0], gets.length], [posts[1], 1]);
 });
 
+test("a relay that leads elsewhere leaves the report waiting, and nobody else is asked", async (t) => {
+  const elsewhere = () => new Response(null, { status: 307, headers: { location: url } });
+  for (const [list, count] of [[elsewhere, 0], [undefined, 1]]) {
+    const { ledger, posts } = await leaving(t, elsewhere, list);
+    const { status, error } = await ledger.send(randomizerOf(1), RECORD, TO);
+    assert.deepEqual([status, error.code, posts.length], ["pending", "network", count]);
+    assert.match(error.message, /^https:\/\/relay\.example\/of\/it\/\w+ redirects: give the address of the server/);
+    assert.equal((await ledger.status()).reports[0].state, "pending");
+    for (const { arguments: [, { redirect }] } of fetch.mock.calls) assert.equal(redirect, "manual");
+    t.mock.restoreAll();
+  }
+});
+
 test("a part of the client that does not load, or not in time, leaves the report pending", async (t) => {
   const cause = new TypeError("offline");
   const failing = async () => { throw failure("network", "relay.js does not load", { cause }); };

@@ -66,6 +66,7 @@ test("one request carries the report, and nothing says who sends it", async () =
     keepalive: true,
     cache: "no-store",
     credentials: "omit",
+    redirect: "manual",
     referrerPolicy: "no-referrer",
   });
   assert.deepEqual([lasting, waits], [[30_000], []]);
@@ -154,6 +155,21 @@ for (const [name, attempts, ...codes] of [
     }
   });
 }
+
+test("a redirect is not followed: a report goes to the server that it was promised to, and waits", async () => {
+  // Browsers say no more of it; others have the status.
+  const hidden = { type: "opaqueredirect", status: 0, headers: new Headers(), text: async () => "" };
+  for (const answer of [hidden, ...[301, 302, 303, 307, 308].map((code) => status(code, { location: "/" }))]) {
+    answers = [() => answer];
+    const options = { url, retries: 0 };
+    await refused(issuedId({ digest }, options), "network");
+    const error = await refused(submit(report, options), "network");
+    const address = `${url}/tasks/${digest}/reports`;
+    assert.equal(error.message, `${address} redirects: give the address of the server itself`);
+    assert.equal(isFinal(error), false);
+  }
+  assert.ok(requests.every(({ redirect }) => redirect === "manual"));
+});
 
 test("a request outlives its page if it is small, until the network fails", async () => {
   for (const [length, keepalive] of [[59_999, true], [60_000, false]]) {
@@ -362,15 +378,27 @@ test("an address is absolute, or relative to the page's", (t) => {
       return true;
     });
   }
-  for (const given of ["http://us:s3cret@a.example", "https:us:s3cret@a.example", "ftp://us:s3cret@a.example:x"]) {
+  for (const given of [
+    "http://us:s3cret@a.example",
+    "https:us:s3cret@a.example",
+    "ftp://us:s3cret@a.example:x",
+    "us:s3cret@a.example:8080",
+    "git+http://us:s3cret@a.example",
+    "http:us:s3cret@a.example:99999",
+    "http:/us:s3cret@a.example:99999",
+    "http:\\\\us:s3cret@a.example:99999",
+    "http:////us:s3cret@a.example:99999",
+  ]) {
     const message = "url has a user or a password: leave them out";
-    assert.throws(() => absolute(given), { code: "argument", message });
+    const told = (error) => error.code === "argument" && error.message === message && !error.cause;
+    assert.throws(() => absolute(given), told, given);
     assert.throws(() => checked({ url: new URL("http://s3cret@a.example") }), { code: "argument", message });
   }
   globalThis.document = { baseURI: "https://page.example/a/b" };
   t.after(() => delete globalThis.document);
   assert.equal(absolute("../c").href, "https://page.example/c");
   assert.equal(absolute(" http://d.example ").href, "http://d.example/");
+  for (const path of ["/@e/f", "@e/f", "e@2.json", "http://d.example:80/@e"]) assert.match(absolute(path).href, /@/);
 });
 
 test("a value that is not a report, or that states no guarantee, is not sent", async () => {
