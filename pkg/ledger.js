@@ -362,13 +362,17 @@ const REMEDIES = { QuotaExceededError: "free space on the device", [LATE]: "clos
 /** What a change rejects with whose connection the browser closed: a suspended tab's, or when data are deleted. */
 const LOST = ["AbortError", "InvalidStateError", "UnknownError"];
 
+/** The entries that this page has seen, by their keys, by the name of the database. */
+const seen = new Map();
+
 /**
  * The disk's content under a name: `change` as in {@link transact}, and `close`. A connection that the browser closed
  * is opened again, once per call. Nobody knows whether the change that it broke off is on the disk: the change is made
  * anew, from what is there by then.
  */
 async function openDatabase(name) {
-  const known = new Map();
+  const known = seen.get(name) ?? new Map();
+  seen.set(name, known);
   let isClosed = false;
   let opening;
   let database = await connect(name);
@@ -400,7 +404,10 @@ async function openDatabase(name) {
 function connect(name) {
   return new Promise((resolve, reject) => {
     const request = indexedDB.open(name, 1);
-    setTimeout(() => reject(LATE), STORAGE);
+    setTimeout(() => {
+      reject(LATE);
+      request.onsuccess = () => request.result.close();
+    }, STORAGE);
     request.onupgradeneeded = () => request.result.createObjectStore(STORE, { keyPath: "taskDigest" });
     request.onerror = () => reject(request.error);
     request.onsuccess = () => {

@@ -3,11 +3,16 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 
-import { PrivacyLedger } from "../../pkg/ledger.js";
 import { digestOf, idOf, randomizerOf, url } from "./ledger-tools.js";
 
 const RECORD = { height: 181 };
 const soon = () => new Promise((resolve) => setImmediate(resolve));
+
+let PrivacyLedger;
+let pages = 0;
+
+/** The ledgers that are opened from now on are of another page. */
+const newPage = async () => ({ PrivacyLedger } = await import(`../../pkg/ledger.js?page=${(pages += 1)}`));
 
 /** A disk: databases by name, each with stores by name; `log` has the requests to it. */
 class Disk {
@@ -31,6 +36,7 @@ class Disk {
   open(name, version) {
     this.log.push(["open", name, version]);
     const request = {};
+    this.request = request;
     setImmediate(() => {
       if (this.opening === "hangs") return;
       if (this.opening === "fails") {
@@ -145,7 +151,8 @@ let page;
 let lasting;
 let timers;
 
-beforeEach((t) => {
+beforeEach(async (t) => {
+  await newPage();
   disk = new Disk();
   page = new EventTarget();
   lasting = [];
@@ -277,6 +284,7 @@ test("what the browser broke off is made anew from what is there: it spends once
   for (const error of [null, new DOMException("", "AbortError"), lost]) {
     for (const isWritten of [true, false]) {
       disk.databases.clear();
+      await newPage();
       const loss = { error, isWritten };
       const ledger = await open({ maxEpsilon: 1 });
       const randomizer = randomizerOf(1);
@@ -316,11 +324,29 @@ test("after the site's data is deleted an open page counts what it has seen, and
   assert.deepEqual(await ledger.flush(), []);
   assert.equal((await ledger.status()).epsilon, 1);
   await assert.rejects(ledger.report(randomizerOf(2), RECORD, { url }), { code: "budget" });
+  await newPage();
   const next = await open();
   assert.deepEqual((await next.status()).reports, []);
   await ledger.report(randomizer, RECORD, { url });
   assert.equal(randomizer.made.length, 1);
   assert.equal((await next.status()).reports[0].state, "pending");
+});
+
+test("a page counts what any of its ledgers of the name has seen", async () => {
+  const beside = await open();
+  const ledger = await open({ maxEpsilon: 1 });
+  const randomizer = randomizerOf(1);
+  const { bytes } = await ledger.report(randomizer, RECORD, { url });
+  ledger.close();
+  disk.databases.clear();
+  disk.connection.lose();
+  for (const other of [beside, await open()]) {
+    assert.equal((await other.status()).epsilon, 1);
+    assert.deepEqual((await other.report(randomizer, RECORD, { url })).bytes, bytes);
+    disk.databases.clear();
+  }
+  assert.equal(randomizer.made.length, 1);
+  assert.equal((await (await open({ name: "other" })).status()).epsilon, 0);
 });
 
 test("a ledger that its page closed is not opened again", async () => {
@@ -345,6 +371,10 @@ test("a disk that does not open within ten seconds is an error", async () => {
   assert.deepEqual(timers.map(({ milliseconds }) => milliseconds), [10_000]);
   timers[0].end();
   await assert.rejects(opening, denied("it took over 10000 ms: is another tab busy?", undefined, TABS));
+  // One that opens later is closed, or it would block other versions.
+  disk.request.result = new Connection(disk, new Map());
+  disk.request.onsuccess();
+  assert.equal(asked("close").length, 1);
 });
 
 test("a change that takes over ten seconds is given up", async () => {
