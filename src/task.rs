@@ -81,7 +81,7 @@ impl Task {
     /// # Errors
     /// [`TaskError::Mechanism`] when the mechanism's parameters do not fit.
     pub fn new(schema: Schema, bounding: Bounding, mechanism: MechanismSpec, folds: Folds) -> Result<Self, TaskError> {
-        Self::from_document(TaskDocument { schema, bounding, centring: None, refinement: None, mechanism, folds })
+        Self::of_parts(schema, bounding, None, mechanism, folds)
     }
 
     /// The task that also estimates the mean, and is otherwise the same. It is another task, with another digest.
@@ -211,6 +211,21 @@ impl Task {
 /// What our own crates need and others do not.
 #[doc(hidden)]
 impl Task {
+    /// A task from its parts, with centring where it is given, which the mechanism is checked for at once.
+    ///
+    /// # Errors
+    /// [`TaskError::Centring`] when there is no room for one more coordinate, and [`TaskError::Mechanism`] when the
+    /// mechanism's parameters do not fit.
+    pub fn of_parts(
+        schema: Schema,
+        bounding: Bounding,
+        centring: Option<Centring>,
+        mechanism: MechanismSpec,
+        folds: Folds,
+    ) -> Result<Self, TaskError> {
+        Self::from_document(TaskDocument { schema, bounding, centring, refinement: None, mechanism, folds })
+    }
+
     /// The task of a second wave, which refines what was found from the sums of this one: other people answer it. The
     /// numbers of candidates, J and L, are the recommended ones where they are not given.
     ///
@@ -611,6 +626,20 @@ mod tests {
         let full = Task::new(schema, Bounding::UnitNorm, mechanism, Folds::new(1).unwrap()).unwrap();
         let error = full.with_centring(Centring::default()).unwrap_err();
         assert_eq!(error, TaskError::Centring(CentringError::Dimension(MAX_DIMENSION)));
+    }
+
+    #[test]
+    fn the_remedy_for_a_mechanism_is_one_with_centring() {
+        let build = |epsilon| {
+            let (epsilon, delta) = (Epsilon::new(epsilon).unwrap(), Delta::new(1e-6).unwrap());
+            let mechanism = MechanismSpec::Gaussian { epsilon, delta, calibration: Calibration::Analytic };
+            let (schema, folds) = (Schema::numeric(1).unwrap(), Folds::new(1).unwrap());
+            Task::of_parts(schema, Bounding::UnitNorm, Some(Centring::default()), mechanism, folds)
+        };
+        let said = build(100.0).unwrap_err().to_string();
+        let (_, most) = said.split_once("lower epsilon to at most ").unwrap();
+        let task = build(most.parse().unwrap()).unwrap();
+        assert_eq!((task.dimension(), task.mechanism().dimension(), task.centring().is_some()), (1, 2, true));
     }
 
     #[test]

@@ -85,11 +85,8 @@ impl Task {
         let spec = family(&mechanism, delta, candidates, cap)?.spec(epsilon);
         let bounding = bounding.map_or(Ok(Bounding::UnitNorm), bounding_of)?;
         let folds = folds.map_or_else(|| Ok(Folds::usual(schema.dimension())), Folds::new).map_err(raised)?;
-        let task = ldp_pca::task::Task::new(schema, bounding, spec, folds).map_err(raised)?;
-        match centring.map(centring_of).transpose()?.flatten() {
-            Some(centring) => Ok(Self(task.with_centring(centring).map_err(raised)?)),
-            None => Ok(Self(task)),
-        }
+        let centring = centring.map(centring_of).transpose()?.flatten();
+        Ok(Self(ldp_pca::task::Task::of_parts(schema, bounding, centring, spec, folds).map_err(raised)?))
     }
 
     /// Makes the task of a small collection about the lengths of records, as ``ldp-pca task norms`` does

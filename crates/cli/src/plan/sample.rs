@@ -146,8 +146,7 @@ pub(super) fn try_settings(
             let mean_share = mean_share(moments);
             for centring in [task.centring(), other_centring] {
                 let schema = of_schema.task.schema().clone();
-                let tried = Task::new(schema, bounding, task.mechanism_spec(), task.folds())?;
-                let tried = centring.map_or(Ok(tried.clone()), |centring| tried.with_centring(centring))?;
+                let tried = Task::of_parts(schema, bounding, centring, task.mechanism_spec(), task.folds())?;
                 let found = principal_components(&moments.clone().reference(&tried), rank).map_err(CliError::failed)?;
                 let spectrum = spectrum(&found, centring.map_or(0.0, |_| mean_share))?;
                 let planner = Planner::of_task(spectrum, rank, &tried)?;

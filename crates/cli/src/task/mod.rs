@@ -216,10 +216,7 @@ impl New {
             None => Folds::usual(schema.dimension()),
         };
         let spec = self.mechanism.spec()?;
-        let mut task = Task::new(schema, self.bounding, spec, folds)?;
-        if let Some(centring) = self.centring.centre {
-            task = task.with_centring(centring)?;
-        }
+        let task = Task::of_parts(schema, self.bounding, self.centring.centre, spec, folds)?;
         write(&task, &self.output, self.format, &hint(&task))
     }
 }
