@@ -3,7 +3,9 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::{FantopeError, Penalty, Rank};
-use crate::linalg::{SymmetricMatrix, power_of_two_below, sort_ascending, symmetric_eigen, symmetric_eigenvalues};
+use crate::linalg::{
+    SymmetricMatrix, mean, power_of_two_below, sort_ascending, symmetric_eigen, symmetric_eigenvalues,
+};
 
 /// The sparse principal subspace problem, with its arguments checked once.
 ///
@@ -275,9 +277,7 @@ pub(super) fn gram(factor: &DMatrix<f64>) -> DMatrix<f64> {
 }
 
 pub(super) fn mean_diagonal(matrix: &DMatrix<f64>) -> f64 {
-    // Dividing before summing keeps huge entries from overflowing.
-    let count = matrix.nrows() as f64;
-    matrix.diagonal().iter().map(|entry| entry / count).sum()
+    mean(matrix.nrows(), |index| matrix[(index, index)])
 }
 
 pub(super) fn penalised_value(s: &DMatrix<f64>, x: &DMatrix<f64>, penalty: f64) -> f64 {

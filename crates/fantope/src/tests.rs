@@ -218,6 +218,15 @@ fn entries_lose_no_digits_beside_much_larger_numbers() {
     // The rounding of a diagonal of 1 is much larger than what is certified.
     assert_eq!(solution.status, SolverStatus::Stalled);
     assert!(solution.components.iter().all(|entry| (entry - 0.5).abs() < 1e-9), "{}", solution.components);
+    // Three times a third of 0.9 is not 0.9.
+    let near_identity = DMatrix::from_fn(3, 3, |i, j| if i == j { 0.9 } else { 1e-300 });
+    let solution = solve(&problem(&near_identity, 1, 0.0));
+    assert_eq!(solution.status, SolverStatus::Optimal);
+    assert!(
+        solution.components.iter().all(|entry| (entry * entry - 1.0 / 3.0).abs() < 1e-9),
+        "{}",
+        solution.components
+    );
     // Beside the penalty these entries are 0, and their order still counts.
     let hidden = problem(&diagonal(&[1e-320, 3e-320, 2e-320]), 2, 1e300);
     assert_eq!(solve(&hidden).support, [1, 2]);

@@ -21,5 +21,5 @@ pub use krylov::{Krylov, lanczos};
 pub use leading::leading_eigen;
 pub use order::{sort_ascending, sort_descending, sort_rows, sorted_descending};
 pub(crate) use partial::{improve_leading_pairs, weighted_gram};
-pub(crate) use symmetric::{ColumnVisitor, Stored, scatter};
+pub(crate) use symmetric::{ColumnVisitor, Stored, mean, scatter};
 pub use symmetric::{SINGLE_SYMMETRY_TOLERANCE, SymmetricMatrix};

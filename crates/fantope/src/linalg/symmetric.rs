@@ -104,9 +104,7 @@ impl SymmetricMatrix {
     /// Mean of the diagonal, `tr A / d`.
     #[must_use]
     pub fn mean_diagonal(&self) -> f64 {
-        // Dividing before summing keeps huge entries from overflowing.
-        let count = self.dimension() as f64;
-        (0..self.dimension()).map(|index| self.entry(index, index) / count).sum()
+        mean(self.dimension(), |index| self.entry(index, index))
     }
 
     /// Passes every column to the visitor.
@@ -123,6 +121,13 @@ impl SymmetricMatrix {
             }
         }
     }
+}
+
+/// The mean of `count` numbers, at least one: exact where they are equal, and finite.
+pub(crate) fn mean(count: usize, entry: impl Fn(usize) -> f64) -> f64 {
+    // Dividing before summing keeps huge entries from overflowing. What is summed is how far the mean is from one.
+    let share = |index| entry(index) / count as f64;
+    (1..count).fold(entry(0), |mean, index| mean + (share(index) - share(0)))
 }
 
 /// Writes a block over the entries of `whole` at these rows and columns.
@@ -151,6 +156,20 @@ mod tests {
         assert!((single.to_double() - &matrix).amax() < 1e-7);
         assert!((single.mean_diagonal() - matrix.trace() / 130.0).abs() < 1e-7);
         assert_eq!(double.submatrix(&[2, 1], &[0, 129]), DMatrix::from_fn(2, 2, |i, j| double.entry(2 - i, 129 * j)));
+    }
+
+    #[test]
+    fn the_mean_of_equal_entries_is_exact_and_no_mean_overflows() {
+        for entry in [0.9, 0.1, -1e-320, f64::MAX] {
+            for dimension in [1, 3, 7, 49] {
+                let matrix = SymmetricMatrix::new(DMatrix::from_diagonal_element(dimension, dimension, entry));
+                assert_eq!(matrix.unwrap().mean_diagonal(), entry, "{dimension}");
+            }
+        }
+        let of = |entries: [f64; 4]| mean(4, |index| entries[index]);
+        let most = f64::MAX;
+        assert_eq!([of([-most, most, most, most]), of([most, -most, most, -most])], [most / 2.0, 0.0]);
+        assert_eq!(of([3.0, -2.0, 1.0, 4.0]), 1.5);
     }
 
     #[test]
