@@ -220,7 +220,7 @@ impl FantopeSolution {
             status: SolverStatus::Optimal,
             certificate: Certificate::Exact,
             objective: scaled.in_units(found.value),
-            dual_bound: scaled.in_units(found.bound),
+            dual_bound: scaled.bound_in_units(found.bound),
             relative_gap: scaled.relative_gap(found.value, found.bound),
             iterations: 0,
             history: Vec::new(),

@@ -2,7 +2,7 @@
 
 use nalgebra::DMatrix;
 
-use super::problem::eigenvalue_rounding;
+use super::problem::{eigenvalue_rounding, rounded_up};
 use super::{FantopeError, FantopeProblem};
 use crate::linalg::{ColumnVisitor, Stored, SymmetricMatrix, power_of_two_below};
 
@@ -81,6 +81,13 @@ impl<'a> ScaledProblem<'a> {
     /// A value in the caller's units, with the constant.
     pub(super) fn in_units(&self, value: f64) -> f64 {
         (value - self.constant()) * self.scale + self.rank as f64 * self.shift
+    }
+
+    /// A bound in the caller's units, with the constant: not below the exact one.
+    pub(super) fn bound_in_units(&self, bound: f64) -> f64 {
+        // Above the sum of two rounded numbers by more than three roundings to nearest.
+        let above = |left: f64, right: f64| left + right + 2.0 * f64::EPSILON * (left.abs() + right.abs());
+        above(rounded_up(above(bound, -self.constant()), self.scale), self.rank as f64 * self.shift)
     }
 }
 

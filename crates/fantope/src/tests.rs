@@ -318,6 +318,22 @@ fn without_penalty_the_bound_is_the_sum_of_eigenvalues_and_a_margin() {
     }
 }
 
+/// With as many components as features the optimum is the trace less the penalties.
+#[test]
+fn a_bound_is_not_below_the_optimum_by_the_rounding_of_its_units() {
+    let large = [9_999_999_999.948_025, 10_000_000_000.016_022];
+    for diagonal in [&[1_000.107_680_464_641_4][..], &large[..]] {
+        let matrix = DMatrix::from_diagonal(&DVector::from_column_slice(diagonal));
+        for solution in solve_by_both(&problem(&matrix, diagonal.len(), 0.37)) {
+            // Without its whole numbers, so that the difference is exact to far less than what was missing.
+            let (whole, units) = (diagonal[0].round(), diagonal.len() as f64);
+            let rest: f64 = diagonal.iter().map(|entry| entry - whole - 0.37).sum();
+            let above = solution.dual_bound - units * whole - rest;
+            assert!(above >= 0.0 && above < 1e-14 * whole, "{above:e}");
+        }
+    }
+}
+
 #[test]
 fn rank_is_at_least_one_and_at_most_the_dimension() {
     assert_eq!(Rank::new(0), Err(FantopeError::ZeroRank));

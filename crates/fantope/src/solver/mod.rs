@@ -398,7 +398,7 @@ impl Run<'_> {
             iterations: self.iterations,
             working_set: self.working.rows.len(),
             objective: self.scaled.in_units(value),
-            dual_bound: self.scaled.in_units(self.best_bound()),
+            dual_bound: self.scaled.bound_in_units(self.best_bound()),
             relative_gap: self.relative_gap(),
         });
         Ok(verdict)
