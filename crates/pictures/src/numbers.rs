@@ -2,11 +2,11 @@
 
 pub use ldp_pca::internal::decimal::{Decimal, grouped, plural};
 
-/// The number with so many digits after the point. With an exponent, and so many digits in all, where only one or none
+/// The number with so many digits after the point. With an exponent, and so many digits in all, where fewer than half
 /// of these would count, or more than ten digits stood before the point.
 pub fn fixed(value: f64, places: usize) -> String {
     let size = value.abs();
-    let is_far = size.is_finite() && size > 0.0 && !(10f64.powi(1 - places as i32)..1e10).contains(&size);
+    let is_far = size.is_finite() && size > 0.0 && !(10f64.powi(-1 - (places / 2) as i32)..1e10).contains(&size);
     if is_far { format!("{value:.*e}", places - 1) } else { format!("{value:.places$}") }
 }
 
@@ -36,6 +36,8 @@ mod tests {
             (1.120_119_633_9e-11, 9, "1.12011963e-11"),
             (1.469_438_403_1e154, 9, "1.46943840e154"),
             (-5.123_49e-7, 4, "-5.123e-7"),
+            (0.000_012_345_678_9, 9, "0.000012346"),
+            (0.000_007_51, 9, "7.51000000e-6"),
             (1e-320, 4, "1.000e-320"),
             (0.001, 4, "0.0010"),
             (0.000_96, 4, "9.600e-4"),
