@@ -11,7 +11,7 @@ use ldp_pca_simulation::audit::{self, AuditError, Confidence, Finding, Job, Tall
 use serde::Serialize;
 
 use super::error::{CliError, Result};
-use super::output::{Decimal, Format, bar, fixed, grouped, plural};
+use super::output::{Decimal, Format, bar, fixed_down, grouped, plural};
 use super::parallel::on_all_cores;
 use super::parameters::{self, MechanismArguments};
 
@@ -105,7 +105,7 @@ impl Audit {
         Err(if malformed.is_empty() {
             CliError::failed(format_args!(
                 "epsilon is at least {} with confidence {CONFIDENCE}, and {} is claimed: the claim is refuted",
-                fixed(epsilon_lower_bound, 4),
+                fixed_down(epsilon_lower_bound, 4),
                 Decimal(epsilon_claimed)
             ))
         } else {
@@ -141,14 +141,14 @@ impl AuditResult {
             "claimed         {}\n\
              found           epsilon >= {} at delta {}, with confidence {CONFIDENCE}: the claim {verdict}\n",
             self.guarantee,
-            fixed(*epsilon_lower_bound, 4),
+            fixed_down(*epsilon_lower_bound, 4),
             Decimal(*delta)
         );
         text.extend(self.paper.as_ref().map(|PaperClaim { epsilon_lower_bound, delta, exceeded }| {
             let verdict = if *exceeded { "that claim is refuted" } else { "not refuted by so many trials" };
             format!(
                 "paper           epsilon >= {} at delta {}, which its scale is computed from: {verdict}\n",
-                fixed(*epsilon_lower_bound, 4),
+                fixed_down(*epsilon_lower_bound, 4),
                 Decimal(*delta)
             )
         }));
@@ -158,7 +158,7 @@ impl AuditResult {
             let [other, of_other] = [event.count_other, event.trials_other].map(grouped);
             text += &format!(
                 "  {name:34} {count} of {trials} against {other} of {of_other}: epsilon >= {}\n",
-                fixed(event.epsilon_lower_bound, 4)
+                fixed_down(event.epsilon_lower_bound, 4)
             );
         }
         for malformed in malformed {

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::error::{CliError, Result};
 
-pub use ldp_pca_pictures::numbers::{Decimal, fixed, grouped, plural, three_digits};
+pub use ldp_pca_pictures::numbers::{Decimal, fixed, fixed_down, fixed_up, grouped, plural, three_digits};
 
 /// The form of the printed result.
 #[derive(Args, Clone, Copy)]

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::error::{InFile as _, Result};
 use super::files;
-use super::output::{Format, first, fixed, plural, spinner, wrote};
+use super::output::{Format, first, fixed, fixed_up, plural, spinner, wrote};
 use super::parameters;
 use super::solver::{self, SolverArguments};
 use super::writing::{self, Kind, Target};
@@ -102,7 +102,7 @@ impl Solve {
 impl SolveResult {
     fn text(&self) -> String {
         let Self { relative_gap, seconds, dimension, .. } = self;
-        let [objective, dual_bound] = [self.objective, self.dual_bound].map(|value| fixed(value, 9));
+        let (objective, dual_bound) = (fixed(self.objective, 9), fixed_up(self.dual_bound, 9));
         format!(
             "{} after {} on {} in {seconds:.2} s\n\
              objective   {objective}\n\

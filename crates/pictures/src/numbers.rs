@@ -10,6 +10,29 @@ pub fn fixed(value: f64, places: usize) -> String {
     if is_far { format!("{value:.*e}", places - 1) } else { format!("{value:.places$}") }
 }
 
+/// [`fixed`], and never above the value.
+pub fn fixed_down(value: f64, places: usize) -> String {
+    fixed_towards(value, places, -1.0)
+}
+
+/// [`fixed`], and never below the value.
+pub fn fixed_up(value: f64, places: usize) -> String {
+    fixed_towards(value, places, 1.0)
+}
+
+/// Rounded in the direction of this sign.
+fn fixed_towards(value: f64, places: usize, sign: f64) -> String {
+    let text = fixed(value, places);
+    if text.parse().is_ok_and(|written: f64| (written - value) * sign >= 0.0) {
+        return text;
+    }
+    // The other neighbour is nearest from three quarters of a unit of the last digit on.
+    let exact = if text.contains('e') { format!("{value:e}") } else { text };
+    let exponent = exact.split_once('e').and_then(|(_, exponent)| exponent.parse::<i32>().ok());
+    let last = exponent.map_or(0, |exponent| exponent + 1) - places as i32;
+    fixed(value + sign * 0.75 * 10f64.powi(last), places)
+}
+
 /// The number with three digits, or all before the point where these are more, rounded in this way.
 pub fn three_digits(value: f64, rounding: fn(f64) -> f64) -> String {
     if value == 0.0 || !value.is_finite() {
@@ -46,6 +69,23 @@ mod tests {
             (f64::INFINITY, 4, "inf"),
         ] {
             assert_eq!(fixed(value, places), text, "{value}");
+        }
+    }
+
+    #[test]
+    fn bounds_are_rounded_to_the_side_that_holds() {
+        for (value, places, down, up) in [
+            (18.416_919_936_227, 9, "18.416919936", "18.416919937"),
+            (-18.416_919_936_227, 9, "-18.416919937", "-18.416919936"),
+            (0.999_96, 4, "0.9999", "1.0000"),
+            (0.5, 4, "0.5000", "0.5000"),
+            (1.234_56e-7, 4, "1.234e-7", "1.235e-7"),
+            (9.999_9e-7, 4, "9.999e-7", "1.000e-6"),
+            (1.234_56e154, 4, "1.234e154", "1.235e154"),
+            (0.0, 4, "0.0000", "0.0000"),
+            (f64::INFINITY, 4, "inf", "inf"),
+        ] {
+            assert_eq!([fixed_down(value, places), fixed_up(value, places)], [down, up], "{value}");
         }
     }
 
