@@ -56,14 +56,15 @@ const RELAXATION: f64 = 1.6;
 ///
 /// # Errors
 ///
-/// [`FantopeError::InvalidSetting`], or [`FantopeError::Eigen`] when an eigendecomposition fails.
+/// [`FantopeError::InvalidSetting`], [`FantopeError::TooLarge`] when sums overflow, or [`FantopeError::Eigen`] when an
+/// eigendecomposition fails.
 pub fn solve_admm(problem: &FantopeProblem, settings: &AdmmSettings) -> Result<FantopeSolution, FantopeError> {
     settings.check()?;
     let magnitudes = largest_magnitudes(problem.estimate());
     if let Some(lifted) = lifted(problem, &magnitudes)? {
         return Ok(solve_admm(&lifted, settings)?.lowered());
     }
-    let scaled = ScaledProblem::new(problem, magnitudes.centred);
+    let scaled = ScaledProblem::new(problem, magnitudes.centred)?;
     if let Some(solution) = closed_form(problem, &scaled, magnitudes.off_diagonal, settings.tolerance)? {
         return Ok(solution);
     }

@@ -26,6 +26,12 @@ pub enum FantopeError {
         /// The penalty passed.
         penalty: f64,
     },
+    /// Sums of entries or of penalties exceed the largest number.
+    #[error(
+        "the entries or the penalty are so large that their sums overflow: divide the matrix and the penalty by 1e10, \
+         which changes no component"
+    )]
+    TooLarge,
     /// The noise level is negative, infinite or not a number.
     #[error("noise level {} is not usable: pass a finite standard deviation of at least 0", figure(*noise_level))]
     InvalidNoiseLevel {

@@ -27,19 +27,28 @@ pub(super) struct ScaledProblem<'a> {
 const ENTRIES: f64 = 4.0;
 
 impl<'a> ScaledProblem<'a> {
-    pub(super) fn new(problem: &'a FantopeProblem, largest: f64) -> Self {
+    /// The problem with this largest entry of `S − c I`.
+    ///
+    /// # Errors
+    ///
+    /// [`FantopeError::TooLarge`].
+    pub(super) fn new(problem: &'a FantopeProblem, largest: f64) -> Result<Self, FantopeError> {
         let estimate = problem.estimate();
         let shift = estimate.mean_diagonal();
+        let (dimension, rank) = (problem.dimension() as f64, problem.rank().value() as f64);
+        if !(dimension * (shift.abs() + largest) + rank * problem.penalty().value()).is_finite() {
+            return Err(FantopeError::TooLarge);
+        }
         let size = largest.max(problem.penalty().value()).max(f64::MIN_POSITIVE);
         let scale = power_of_two_below(size);
-        Self {
+        Ok(Self {
             estimate,
             rank: problem.rank().value(),
             penalty: problem.penalty().value() / scale,
             shift,
             scale,
             inverse: 1.0 / scale,
-        }
+        })
     }
 
     pub(super) fn dimension(&self) -> usize {

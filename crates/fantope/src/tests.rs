@@ -235,6 +235,22 @@ fn entries_lose_no_digits_beside_much_larger_numbers() {
 }
 
 #[test]
+fn entries_and_penalties_with_infinite_sums_are_refused_with_a_remedy() {
+    let huge = 1.7e308;
+    let identity = |dimension, level| DMatrix::from_diagonal_element(dimension, dimension, level);
+    for (matrix, rank, penalty) in
+        [(identity(2, huge), 2, 0.0), (identity(3, 1.0), 2, huge), (DMatrix::from_element(3, 3, huge), 1, 1e300)]
+    {
+        let refused = problem(&matrix, rank, penalty);
+        assert_eq!(FantopeSolver::default().solve(&refused), Err(FantopeError::TooLarge));
+        assert_eq!(solve_admm(&refused, &AdmmSettings::default()), Err(FantopeError::TooLarge));
+        for solution in solve_by_both(&problem(&(matrix / 1e10), rank, penalty / 1e10)) {
+            assert!(solution.objective.is_finite() && solution.dual_bound.is_finite());
+        }
+    }
+}
+
+#[test]
 fn what_rounding_leaves_of_a_gap_is_no_optimum_to_a_narrower_tolerance() {
     let solver = FantopeSolver::new(SolverSettings { tolerance: 0.0, ..SolverSettings::default() }).unwrap();
     let solution = solver.solve(&problem(&spiked(20), 2, 0.0)).unwrap();

@@ -331,7 +331,7 @@ mod tests {
         iterations: usize,
         ask: impl FnOnce(&ScaledProblem<'_>, &Extension<'_>) -> T,
     ) -> T {
-        let scaled = ScaledProblem::new(problem, largest_magnitudes(problem.estimate()).centred);
+        let scaled = ScaledProblem::new(problem, largest_magnitudes(problem.estimate()).centred).unwrap();
         let thresholded = Thresholded::new(&scaled);
         let settings = SolverSettings::default();
         let (working, mut splitting) = WorkingSet::choose(&scaled, &thresholded, settings).unwrap();

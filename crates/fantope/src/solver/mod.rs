@@ -123,7 +123,7 @@ impl FantopeSolver {
     ///
     /// # Errors
     ///
-    /// [`FantopeError::Eigen`] when an eigendecomposition fails.
+    /// [`FantopeError::TooLarge`] when sums overflow, [`FantopeError::Eigen`] when an eigendecomposition fails.
     pub fn solve(&self, problem: &FantopeProblem) -> Result<FantopeSolution, FantopeError> {
         self.solve_with(problem, None, &mut |_| ControlFlow::Continue(()))
     }
@@ -135,8 +135,8 @@ impl FantopeSolver {
     ///
     /// # Errors
     ///
-    /// [`FantopeError::OtherStart`] when the start does not fit, [`FantopeError::Eigen`] when an eigendecomposition
-    /// fails.
+    /// [`FantopeError::OtherStart`] when the start does not fit, [`FantopeError::TooLarge`] when sums overflow,
+    /// [`FantopeError::Eigen`] when an eigendecomposition fails.
     pub fn solve_with(
         &self,
         problem: &FantopeProblem,
@@ -150,7 +150,7 @@ impl FantopeSolver {
         if let Some(lifted) = lifted(problem, &magnitudes)? {
             return Ok(self.solve_with(&lifted, start, progress)?.lowered());
         }
-        let scaled = ScaledProblem::new(problem, magnitudes.centred);
+        let scaled = ScaledProblem::new(problem, magnitudes.centred)?;
         if let Some(solution) = closed_form(problem, &scaled, magnitudes.off_diagonal, self.settings.tolerance)? {
             return Ok(solution);
         }
