@@ -39,6 +39,7 @@ use super::calibration::{gaussian_epsilon_of_rho, refined};
 use super::composition::{Composition, PrivacyLoss};
 use super::variation::TotalVariation;
 use super::{Delta, Epsilon, PrivacyError, Rho};
+use crate::decimal::grouped;
 
 /// An additional guarantee of each anonymised batch, beside the local guarantee of every report in it, never a
 /// replacement for it.
@@ -67,7 +68,10 @@ impl fmt::Display for BatchGuarantee {
             "({:.6}, {}) for any two records of one person in each batch of {} honest reports, of people with one \
              report in all batches ({} bound): in addition to the local guarantee of every report, never instead of \
              it, and only against those who cannot know whose report or id is whose",
-            self.epsilon, self.delta, self.honest_reports, self.bound
+            self.epsilon,
+            self.delta,
+            grouped(self.honest_reports),
+            self.bound
         )
     }
 }
@@ -476,7 +480,7 @@ mod tests {
     fn the_text_says_that_it_is_additional() {
         let text = amplify(PrivacyLoss::Pure { epsilon: epsilon(1.0) }, 10_000, delta(1e-6)).unwrap().to_string();
         assert!(
-            text.contains("in addition to the local guarantee") && text.contains("each batch of 10000 honest reports"),
+            text.contains("in addition to the local guarantee") && text.contains("each batch of 10,000 honest reports"),
             "{text}"
         );
     }

@@ -21,7 +21,7 @@ fn the_account_of_a_task_names_every_method_and_keeps_the_local_guarantee_first(
     assert_eq!(document["detection"]["false_alarms"], 0.01);
     assert!((number(&document["detection"]["power"]) - 0.01 * 2f64.exp()).abs() < 1e-12, "{document}");
     assert!((number(&document["pure_epsilon"]) - 6.0).abs() < 1e-6, "{document}");
-    assert!(text.contains("in each batch of 100000 honest reports"), "{text}");
+    assert!(text.contains("in each batch of 100,000 honest reports"), "{text}");
     assert_eq!(document["anonymised_batch"]["honest_reports"], 100_000);
     assert!(number(&document["anonymised_batch"]["epsilon"]) < 0.1, "{document}");
     for wrong in ["--delta 2", "--shuffled 0"] {
