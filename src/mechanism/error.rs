@@ -38,16 +38,16 @@ pub enum MechanismError {
     },
     /// Delta is too small for the error of the sampler, summed over all entries.
     #[error(
-        "delta {} is below twice the sampler's own error {} at this dimension: {}",
-        Decimal(*delta), Scientific(*error, 1), sampler_remedy(2.0 * error, *most_epsilon)
+        "delta {} is below twice the sampler's own error {} at this dimension: {remedy}",
+        Decimal(*delta), Scientific(*error, 1)
     )]
     DeltaBelowSampler {
         /// The delta asked for.
         delta: f64,
         /// The sampler's total variation, weighted as it enters delta.
         error: f64,
-        /// The largest epsilon that has this delta, rounded down to a hundredth; 0 where none has.
-        most_epsilon: f64,
+        /// The remedy.
+        remedy: String,
     },
     /// The numbers of candidates and of likelier candidates do not fit.
     #[error(
@@ -112,18 +112,6 @@ pub enum MechanismError {
     /// A dimension out of range.
     #[error("the dimension is {0}: it must be between 1 and {max}", max = crate::schema::MAX_DIMENSION)]
     Dimension(usize),
-}
-
-/// What makes a delta exceed the sampler's error, which grows with epsilon.
-fn sampler_remedy(least_delta: f64, most_epsilon: f64) -> String {
-    let raise = format!("raise delta to at least {}", Decimal(least_delta));
-    let lower = format!("lower epsilon to at most {}", Decimal(most_epsilon));
-    match (least_delta < 1.0, most_epsilon > 0.0) {
-        (true, true) => format!("{raise}, or {lower}"),
-        (true, false) => raise,
-        (false, true) => lower,
-        (false, false) => "lower epsilon and raise delta".to_owned(),
-    }
 }
 
 /// Reasons why a record was not randomized.

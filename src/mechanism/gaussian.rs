@@ -37,6 +37,7 @@ use super::range::RangeCheck;
 use super::{
     LocalRandomizer, MechanismError, Moments, PayloadError, Perturbation, Pull, RandomizeError, Summable, triangle,
 };
+use crate::decimal::Decimal;
 use crate::identity::ReportId;
 use crate::parallel;
 use crate::privacy::calibration::{
@@ -123,10 +124,8 @@ impl Gaussian {
     fn analytic(dimension: usize, epsilon: Epsilon, delta: Delta) -> Result<Self, MechanismError> {
         let slack = sampler_slack(dimension, epsilon)?;
         if slack > 0.5 * delta.value() {
-            // The slack is 1 + e^epsilon times that of an entry's sampler, for all entries.
-            let factor = 0.5 * delta.value() / (triangle(dimension) as f64 * TOTAL_VARIATION);
-            let most_epsilon = (100.0 * libm::log((factor - 1.0).max(1.0))).floor() / 100.0;
-            return Err(MechanismError::DeltaBelowSampler { delta: delta.value(), error: slack, most_epsilon });
+            let remedy = sampler_remedy(dimension, epsilon, delta, slack);
+            return Err(MechanismError::DeltaBelowSampler { delta: delta.value(), error: slack, remedy });
         }
         let sigma = analytic_gaussian_sigma(epsilon, Delta::new(delta.value() - slack)?, COVARIANCE_SENSITIVITY)?;
         let (rule, guarantee) = ((Calibration::Analytic, delta), Guarantee::local(epsilon, Some(delta)));
@@ -214,6 +213,28 @@ fn sampler_slack(dimension: usize, epsilon: Epsilon) -> Result<f64, MechanismErr
         return Err(MechanismError::Dimension(dimension));
     }
     Ok((1.0 + libm::exp(epsilon.value())) * triangle(dimension) as f64 * TOTAL_VARIATION)
+}
+
+/// A delta with which the noise fits the grid at every small epsilon.
+const AMPLE_DELTA: f64 = 1e-6;
+
+/// What makes delta exceed twice the sampler's slack, which grows with epsilon: values that are accepted.
+fn sampler_remedy(dimension: usize, epsilon: Epsilon, delta: Delta, slack: f64) -> String {
+    // The largest epsilon in hundredths: the slack is 1 + e^epsilon times that of an entry's sampler, for all entries.
+    let most_epsilon = |delta: f64| {
+        let factor = 0.5 * delta / (triangle(dimension) as f64 * TOTAL_VARIATION);
+        (100.0 * libm::log((factor - 1.0).max(1.0))).floor() / 100.0
+    };
+    let fits = |least: f64| Delta::new(least).is_ok_and(|delta| Gaussian::analytic(dimension, epsilon, delta).is_ok());
+    let least_delta = [2.0 * slack, AMPLE_DELTA].into_iter().find(|&least| least >= 2.0 * slack && fits(least));
+    let raise = |least| format!("raise delta to at least {}", Decimal(least));
+    let lower = |most| format!("lower epsilon to at most {}", Decimal(most));
+    match (least_delta, most_epsilon(delta.value())) {
+        (Some(least), most) if most > 0.0 => format!("{}, or {}", raise(least), lower(most)),
+        (Some(least), _) => raise(least),
+        (None, most) if most > 0.0 => lower(most),
+        (None, _) => format!("{} and {}", lower(most_epsilon(AMPLE_DELTA)), raise(AMPLE_DELTA)),
+    }
 }
 
 /// Integer units of a record: 2^-20.
@@ -794,8 +815,12 @@ mod tests {
                 assert!(Gaussian::analytic(dimension, epsilon(most + 0.01), delta(d)).is_err(), "{said}");
             }
         }
-        assert_eq!(refused(40, 100.0, 1e-19), "lower epsilon and raise delta");
+        assert_eq!(refused(40, 100.0, 1e-19), "lower epsilon to at most 19.67 and raise delta to at least 0.000001");
+        assert!(Gaussian::analytic(40, epsilon(19.67), delta(1e-6)).is_ok());
         assert!(refused(4, 1.0, 1e-19).starts_with(raise));
+        // Twice the error of the sampler would be enough, if the noise fitted the grid.
+        assert_eq!(refused(4, 1e-17, 1e-300), "raise delta to at least 0.000001");
+        assert!(Gaussian::analytic(4, epsilon(1e-17), delta(1e-6)).is_ok());
     }
 
     /// Mean and variance of every entry over 40,000 reports, at 4.9 standard errors: one false alarm in 1e5 for 20

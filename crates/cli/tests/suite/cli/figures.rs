@@ -93,13 +93,20 @@ fn the_remedies_for_a_delta_that_is_too_small_are_accepted() {
         let options = format!("--mechanism gaussian --epsilon {epsilon} --delta {delta} -o t.json --force");
         folder.run(&format!("task new --schema schema.json {options}"))
     };
-    for (epsilon, delta) in [("100", "1e-6"), ("1e300", "0.5"), ("30", "1e-9"), ("1", "1e-300"), ("38", "0.9")] {
+    let both = ("100", "1e-300");
+    let one = [("100", "1e-6"), ("1e300", "0.5"), ("30", "1e-9"), ("1", "1e-300"), ("38", "0.9"), ("1e-17", "1e-300")];
+    for (epsilon, delta) in one.into_iter().chain([both]) {
         let refusal = new(epsilon, delta);
         let message = refusal.stderr.clone();
         refusal.refused(2, &["is below twice the sampler's own error"]);
-        let after = |words: &str| message.split_once(words).map(|(_, rest)| rest.split([',', '\n']).next().unwrap());
+        let after =
+            |words: &str| message.split_once(words).map(|(_, rest)| rest.split([',', ' ', '\n']).next().unwrap());
         let (raised, lowered) = (after("raise delta to at least "), after("lower epsilon to at most "));
         assert!(raised.is_some() || lowered.is_some(), "{message}");
+        if (epsilon, delta) == both {
+            new(lowered.unwrap(), raised.unwrap()).ok();
+            continue;
+        }
         if let Some(delta) = raised {
             new(epsilon, delta).ok();
         }
