@@ -334,6 +334,12 @@ def test_answers_are_equal_where_what_they_state_is(aggregate: Aggregate) -> Non
         assert ask() == ask()
         assert len({ask(), ask()}) == 1
     assert plan(**setting, records=100) != plan(**setting, records=101)
+    found = ldp_pca.predict(100, **setting)
+    assert replace(found, per_component=None) != found
+    assert found != replace(found, per_component=None)
+    alike = [replace(found, threshold=value) for value in (0.0, -0.0, 0)]
+    assert alike[0] == alike[1] == alike[2]
+    assert len(set(alike)) == 1
 
 
 def test_plans_are_those_of_the_command_line(command) -> None:
