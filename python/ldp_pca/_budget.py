@@ -54,11 +54,11 @@ class Budget:
     """
 
     def __init__(self, epsilon: float, delta: float = 0.0) -> None:
-        _exact(epsilon, delta)
+        self._whole = _exact(epsilon, delta)
         if delta >= 1:
             raise BudgetError(f"delta is {delta!r}: give a number below 1")
-        self.epsilon: float = float(epsilon)
-        self.delta: float = float(delta)
+        self.epsilon: float = _rounded(self._whole[0], -math.inf)
+        self.delta: float = _rounded(self._whole[1], -math.inf)
         self._process = os.getpid()
         # Exact: a sum that was rounded down would be too little.
         self._spent = (Fraction(0), Fraction(0))
@@ -73,8 +73,8 @@ class Budget:
     def remaining(self) -> tuple[float, float]:
         """The epsilon and the delta that are left, rounded down."""
         epsilon, delta = self._spent
-        left = Fraction(self.epsilon) - epsilon, Fraction(self.delta) - delta
-        return _rounded(left[0], -math.inf), _rounded(left[1], -math.inf)
+        whole_epsilon, whole_delta = self._whole
+        return _rounded(whole_epsilon - epsilon, -math.inf), _rounded(whole_delta - delta, -math.inf)
 
     def check(self, epsilon: float, delta: float = 0.0) -> None:
         """Refuse what the budget does not have.
@@ -87,7 +87,7 @@ class Budget:
         if os.getpid() != self._process:
             raise BudgetError(_ELSEWHERE)
         spent_epsilon, spent_delta = self._after(epsilon, delta)
-        if spent_epsilon > Fraction(self.epsilon) or spent_delta > Fraction(self.delta):
+        if spent_epsilon > self._whole[0] or spent_delta > self._whole[1]:
             left_epsilon, left_delta = self.remaining
             left = f"epsilon={_shown(left_epsilon)} and delta={_shown(left_delta)}"
             raise BudgetError(
@@ -147,7 +147,8 @@ def _exact(epsilon: float, delta: float) -> tuple[Fraction, Fraction]:
             number = math.nan
         if not math.isfinite(number) or number < 0 or (number == 0 and name == "epsilon"):
             raise BudgetError(f"{name} is {value!r}: give a finite number {least}")
-        amounts.append(Fraction(number))
+        # The nearest float may be less than a fraction, a decimal or a long double.
+        amounts.append(Fraction(*getattr(value, "as_integer_ratio", number.as_integer_ratio)()))
     return amounts[0], amounts[1]
 
 

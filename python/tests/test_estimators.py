@@ -8,6 +8,7 @@ import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy, deepcopy
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -321,6 +322,18 @@ def test_an_amount_that_is_none_is_refused_by_its_name(amount: Any) -> None:
     assert spent.spent == (0.0, 0.0)
     with pytest.raises(ldp_pca.BudgetError, match="delta is 1: give a number below 1"):
         ldp_pca.Budget(1.0, 1)
+
+
+@pytest.mark.parametrize("amount", [Fraction(1, 3), Decimal("0.3"), np.longdouble(1) / 3, np.float32(0.3), np.int64(3)])
+def test_an_amount_of_any_type_is_not_rounded_down(amount: Any) -> None:
+    exact = Fraction(amount) if isinstance(amount, np.int64) else Fraction(*amount.as_integer_ratio())
+    spent = ldp_pca.Budget(4)
+    spent.spend(amount)
+    assert Fraction(spent.spent[0]) >= exact
+    assert Fraction(spent.remaining[0]) <= 4 - exact
+    whole = ldp_pca.Budget(amount)
+    whole.spend(amount)
+    assert whole.remaining == (0.0, 0.0)
 
 
 def test_a_budget_counts_the_fits_of_every_thread(rows: np.ndarray) -> None:
