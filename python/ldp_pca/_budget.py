@@ -161,6 +161,7 @@ def _rounded(exact: Fraction, towards: float) -> float:
 
 def _shown(value: float) -> str:
     """Every digit that counts: a rounded epsilon could be less than the one that was spent."""
+    value = float(value)
     short = f"{value:g}"
     return short if float(short) == value else repr(value)
 

@@ -331,6 +331,8 @@ def test_an_amount_of_any_type_is_not_rounded_down(amount: Any) -> None:
     spent.spend(amount)
     assert Fraction(spent.spent[0]) >= exact
     assert Fraction(spent.remaining[0]) <= 4 - exact
+    with pytest.raises(ldp_pca.BudgetError, match=r"^epsilon=[\d.]+ and delta=0 exceed what is left of the budget"):
+        spent.check(amount + 4)
     whole = ldp_pca.Budget(amount)
     whole.spend(amount)
     assert whole.remaining == (0.0, 0.0)
