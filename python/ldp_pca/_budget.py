@@ -171,9 +171,9 @@ def budget(epsilon: float, delta: float = 0.0) -> Iterator[Budget]:
     """Count what the fits in a ``with`` block spend, and refuse what exceeds the budget before a row is randomized.
 
     Budgets in one another all count, and every thread of the process is counted, whoever started it. Other processes
-    are not: an estimator that goes to one from the block, as with ``GridSearchCV(n_jobs=2)``, refuses to be fitted
-    there. Search with one job or in threads; or book what the search spends, ``b.spend(fits * epsilon)``, and search
-    after the block.
+    are not: an estimator that goes to one from the block, as with ``GridSearchCV(n_jobs=2)`` or in a file, refuses to
+    be fitted there, unless a budget is open there: that one then counts its fits, and this one does not. Search with
+    one job or in threads; or book what the search spends, ``b.spend(fits * epsilon)``, and search after the block.
 
     Parameters
     ----------
@@ -212,11 +212,11 @@ def counting() -> int | None:
 def book(task: Task, counted_in: int | None) -> None:
     """Book one report of each person in every budget that is active; in none where one refuses it.
 
-    ``counted_in`` is the process whose budgets were to count the fit: without one here, another is refused.
+    ``counted_in`` is the process whose budgets were to count the fit. If it is another one, a budget must be open here.
     """
     with _lock:
         if not _active and counted_in not in (None, os.getpid()):
-            raise BudgetError(_ELSEWHERE)
+            raise BudgetError(f"{_ELSEWHERE}, or open a budget in this process, which then counts them")
         for one in _active:
             one.check(task.epsilon, task.delta)
         for one in _active:

@@ -350,16 +350,21 @@ def test_a_budget_counts_the_fits_of_every_thread(rows: np.ndarray) -> None:
 
 
 def test_a_fit_in_another_process_is_refused_where_a_budget_would_not_see_it(rows: np.ndarray) -> None:
-    code = "import pickle, sys; import sklearn.base as b; m, X = pickle.load(sys.stdin.buffer); b.clone(m).fit(X)"
+    code = "import contextlib, ldp_pca, pickle, sys; m, X = pickle.load(sys.stdin.buffer)\nwith {}: clone(m).fit(X)"
 
-    def fitted_elsewhere(model: LocalPCA) -> str:
+    def fitted_elsewhere(model: LocalPCA, block: str = "contextlib.nullcontext()") -> str:
         sent = pickle.dumps((model, rows[:50]))
-        command = [sys.executable, "-W", "ignore", "-c", code]
+        command = [sys.executable, "-W", "ignore", "-c", f"from sklearn.base import clone; {code.format(block)}"]
         done = subprocess.run(command, input=sent, capture_output=True, check=False)
         return done.stderr.decode()
 
     with ldp_pca.budget(epsilon=8.0) as spent:
-        assert "BudgetError: a budget counts in the process that opened it" in fitted_elsewhere(LocalPCA())
+        refused = fitted_elsewhere(LocalPCA())
+        assert "BudgetError: a budget counts in the process that opened it" in refused
+        assert "or open a budget in this process" in refused
+        # One of its own counts there in place of this one.
+        assert fitted_elsewhere(LocalPCA(), "ldp_pca.budget(1)") == ""
+        assert "exceed what is left" in fitted_elsewhere(LocalPCA(epsilon=2.0), "ldp_pca.budget(1)")
         for same in (clone(LocalPCA(epsilon=2.0)), pickle.loads(pickle.dumps(LocalPCA(epsilon=2.0)))):
             same.fit(rows[:50])
         assert (copy(spent), deepcopy(spent), spent.spent) == (spent, spent, (4.0, 0.0))
