@@ -24,6 +24,16 @@ _active: list[Budget] = []
 _lock = RLock()
 
 
+def _renew_lock() -> None:
+    global _lock
+    _lock = RLock()
+
+
+# In the child of a fork nobody would release a lock that another thread held.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
+
+
 class Budget:
     """The sums of epsilon and delta that fits have spent, and what they may spend.
 

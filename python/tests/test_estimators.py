@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import subprocess
 import sys
@@ -347,6 +348,31 @@ def test_a_budget_counts_the_fits_of_every_thread(rows: np.ndarray) -> None:
     with ThreadPoolExecutor(8) as threads:
         booked = [threads.submit(tight.spend, 1.0) for _ in range(8)]
     assert sum(one.exception() is None for one in booked) == 2
+
+
+FORK_WHILE_COUNTING = """
+import os, signal, sys, threading
+from ldp_pca import Budget, _budget
+held, done = threading.Event(), threading.Event()
+def count():
+    with _budget._lock:
+        held.set()
+        done.wait()
+threading.Thread(target=count).start()
+held.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(30)
+    Budget(1.0).spend(1.0)
+    os._exit(0)
+done.set()
+sys.exit(os.waitpid(child, 0)[1] != 0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_budget_counts_in_a_fork_whatever_threads_held() -> None:
+    subprocess.run([sys.executable, "-W", "ignore", "-c", FORK_WHILE_COUNTING], check=True)
 
 
 def test_a_fit_in_another_process_is_refused_where_a_budget_would_not_see_it(rows: np.ndarray) -> None:
