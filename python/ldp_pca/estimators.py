@@ -72,7 +72,13 @@ _SHORTENED = 0.05
 _FIGURES = re.compile(r"(components? )?\d[\d.,]*(( and | to |, )\d[\d.,]*)*")
 
 # How messages of scikit-learn and NumPy begin that go on with what they found.
-_QUOTING = ("could not convert string to float", "Complex data not supported", "Expected 2D array", "Unable to convert")
+_QUOTING = (
+    "could not convert string to float",
+    "Complex data not supported",
+    "Expected 2D array",
+    "Unable to convert",
+    "setting an array element with a sequence",
+)
 _NO_FLOAT = "float() argument must be a string or a"
 
 # Types of columns whose numbers count days or nanoseconds.
@@ -148,10 +154,10 @@ def _unread(X: Any) -> str:  # noqa: N803
     """Where there is something that is no number: the column of a frame, or the place in rows."""
     for place, (name, kind) in enumerate(_types(X)):
         column = X.iloc[:, place] if is_pandas_frame(X) else X[name]
-        try:
-            np.asarray(column, dtype=np.float64)
-        except (TypeError, ValueError, NotImplementedError):
-            return f"column {name!r} of type {kind}"
+        with suppress(TypeError, ValueError, NotImplementedError):
+            if np.asarray(column, dtype=np.float64).ndim == 1:
+                continue
+        return f"column {name!r} of type {kind}"
     try:
         numbers_of(X)
     except RecordError as error:

@@ -431,7 +431,10 @@ DAYS = pd.date_range("2024-01-01", periods=3)
         (DAYS.to_pydatetime()[:, None], TypeError, "row 0: position 1 holds datetime: give a number"),
         (pd.DataFrame({"a": [1.0, 2, 3], "b": ["x", "y", "z"]}), ValueError, "column 'b' of type .*give numbers"),
         (pl.DataFrame({"a": [1.0, 2, 3], "b": ["x", "y", "z"]}), ValueError, "column 'b' of type String"),
+        (pl.DataFrame({"a": [1.0, 2], "b": [[1, 2]] * 2}), ldp_pca.RecordError, "column 'b' of type List"),
+        (pl.DataFrame({"a": [1.0, 2], "b": [{"x": 1}] * 2}), ldp_pca.RecordError, "column 'b' of type Struct"),
         ([[1.0, 2.0], [3.0, "x"]], ValueError, "row 1: position 2 holds str"),
+        ([[1.0, 2.0], [3.0]], ldp_pca.RecordError, "row 1: the record has 1 values"),
         ({"a": [1.0, 2, 3]}, ValueError, "this is a mapping: pandas.DataFrame"),
     ],
 )
