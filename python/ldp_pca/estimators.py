@@ -158,6 +158,8 @@ def _unread(X: Any) -> str:  # noqa: N803
             if np.asarray(column, dtype=np.float64).ndim == 1:
                 continue
         return f"column {name!r} of type {kind}"
+    if hasattr(X, "tocsr"):
+        return f"a sparse matrix of {X.dtype}"
     try:
         numbers_of(X)
     except RecordError as error:

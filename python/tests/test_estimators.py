@@ -435,6 +435,7 @@ DAYS = pd.date_range("2024-01-01", periods=3)
         (pl.DataFrame({"a": [1.0, 2], "b": [{"x": 1}] * 2}), ldp_pca.RecordError, "column 'b' of type Struct"),
         ([[1.0, 2.0], [3.0, "x"]], ValueError, "row 1: position 2 holds str"),
         ([[1.0, 2.0], [3.0]], ldp_pca.RecordError, "row 1: the record has 1 values"),
+        (scipy.sparse.csr_array(np.eye(3) * 1j), ValueError, r"a sparse matrix of complex128\): give numbers"),
         ({"a": [1.0, 2, 3]}, ValueError, "this is a mapping: pandas.DataFrame"),
     ],
 )
