@@ -110,7 +110,9 @@ def _without_values(sample: Any, ignored: Sequence[str]) -> Any:
     if is_from("polars", "LazyFrame", sample):
         sample = sample.collect()
     if is_from("polars", "DataFrame", sample):
-        return sample.with_columns(**{name: None for name in sample.columns if name in ignored})
+        import polars as pl
+
+        return sample.with_columns(pl.lit(None).alias(name) for name in sample.columns if name in ignored)
     if is_pandas_frame(sample):
         sample = sample.copy(deep=False)
         for place, name in enumerate(sample.columns):

@@ -339,6 +339,8 @@ def test_columns_to_ignore_are_not_looked_at() -> None:
     for form in (table, polar):
         found = infer_schema(form, ignore=["list", "lasted"])["columns"]
         assert [column["type"] for column in found] == ["numeric", "ignored", "ignored"]
+    named = pl.DataFrame({"self": [1.0, 2.0], "age": [3.0, 4.0]})
+    assert [column["type"] for column in infer_schema(named, ignore=["self"])["columns"]] == ["ignored", "numeric"]
     with pytest.raises(RecordError, match=r"'list' is List: give numbers, .*, or ignore it"):
         infer_schema(table, ignore=["lasted"])
     with pytest.raises(SchemaError, match="neither of numbers nor of texts: mixed: ignore them"):
