@@ -27,19 +27,20 @@ class NamedRows(list[Any]):
         self.names = names
 
 
-def records_of(records: Any, ignored: Iterable[str] = ()) -> Any:
+def records_of(records: Any, ignored: Iterable[str] = (), named: Iterable[str] = ()) -> Any:
     """Float64 array (NaN for what is missing), Arrow table, or list of mappings and rows. One record is a list of one.
 
     Exceptions of the caller's own objects are not passed on: they may quote what the objects hold.
 
-    The columns of a pandas frame that are ``ignored`` are not looked at.
+    The columns of a pandas frame that are ``ignored`` are not looked at. Of the columns of an Arrow table that are the
+    index of a frame, those that are ``named`` stay.
 
     Raises
     ------
     RecordError
         For anything else.
     """
-    return _guarded(_records_of, records, ignored)
+    return _guarded(_records_of, records, ignored, named)
 
 
 def numbers_of(records: Any) -> Any:
@@ -64,7 +65,7 @@ def _guarded(read: Callable[..., Any], *arguments: Any) -> Any:
     raise RecordError(f"the records cannot be read: they raise {kind}")
 
 
-def _records_of(records: Any, ignored: Iterable[str]) -> Any:
+def _records_of(records: Any, ignored: Iterable[str], named: Iterable[str]) -> Any:
     if isinstance(records, np.ndarray):
         return _numbers(records)
     if isinstance(records, Mapping):
@@ -73,9 +74,9 @@ def _records_of(records: Any, ignored: Iterable[str]) -> Any:
         # One record by the names of its index, as a row of a frame is.
         return [dict(zip(map(_name, records.index), records.tolist()))]
     if is_from("polars", "LazyFrame", records):
-        return _checked(records.collect())
+        return _checked(records.collect(), named)
     if is_from("pyarrow", None, records) and hasattr(records, "to_table"):
-        return _checked(records.to_table())
+        return _checked(records.to_table(), named)
     if is_pandas_frame(records):
         names = [str(name) for name in records.columns]
         unread = frozenset(ignored)
@@ -83,7 +84,7 @@ def _records_of(records: Any, ignored: Iterable[str]) -> Any:
         table = arrow_of_pandas(frame)
         return _mappings(frame) if table is None else table
     if hasattr(records, "__arrow_c_stream__") or hasattr(records, "__arrow_c_array__"):
-        return _checked(records)
+        return _checked(records, named)
     if isinstance(records, Sequence) and not isinstance(records, (str, bytes, bytearray)):
         rows = list(records)
         first = next((record for record in rows if record is not None), None)
@@ -154,20 +155,21 @@ def arrow_of_pandas(frame: Any) -> Any | None:
         return None
 
 
-def without_index(table: Any) -> Any:
-    """What has columns of Arrow, without those that are the index of a frame of pandas."""
+def without_index(table: Any, named: Iterable[str] = ()) -> Any:
+    """What has columns of Arrow, without those that are the index of a frame of pandas, unless they are ``named``."""
     if not is_from("pyarrow", None, table) or not hasattr(table, "schema"):
         return table
     index, names = (table.schema.pandas_metadata or {}).get("index_columns", []), table.schema.names
-    if not any(name in index for name in names):
+    kept = [place for place, name in enumerate(names) if name not in index or name in named]
+    if len(kept) == len(names):
         return table
     table = table if hasattr(table, "select") else table.read_all()
-    return table.select([place for place, name in enumerate(names) if name not in index])
+    return table.select(kept)
 
 
-def _checked(table: Any) -> Any:
+def _checked(table: Any, named: Iterable[str]) -> Any:
     """What is a table to Arrow, with what does not survive the way to the native part taken care of."""
-    table = without_index(table)
+    table = without_index(table, named)
     if not hasattr(table, "schema"):
         # That a struct of an array, a chunked one or a series is null is lost on the way, what lies under it not.
         nulls = getattr(table, "null_count", 0)

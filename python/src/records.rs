@@ -50,8 +50,9 @@ impl<'py> Records<'py> {
     pub(crate) fn read(records: &Bound<'py, PyAny>, schema: &Schema, strict: bool) -> PyResult<Self> {
         let py = records.py();
         let ignored = schema.columns().iter().filter(|column| column.kind == ColumnKind::Ignored);
-        let names: Vec<&str> = ignored.map(|column| column.name.as_str()).collect();
-        let records = inputs(py)?.call_method1(intern!(py, "records_of"), (records, names))?;
+        let ignored: Vec<&str> = ignored.map(|column| column.name.as_str()).collect();
+        let names: Vec<&str> = schema.columns().iter().map(|column| column.name.as_str()).collect();
+        let records = inputs(py)?.call_method1(intern!(py, "records_of"), (records, ignored, names))?;
         let mut fit = Fit::new(schema, "row");
         let records = Self::of(&records, schema, &mut fit)?;
         if let Some((row, problem)) = fit.first_unread()

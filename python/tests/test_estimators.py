@@ -455,6 +455,10 @@ def test_the_index_of_a_frame_is_no_column_of_its_table(rows: np.ndarray) -> Non
         assert Randomizer(fitted.task_).randomize(table, insecure_seed=1) == reports
         assert [column["name"] for column in ldp_pca.infer_schema(table)["columns"]] == list("abcdef")
     assert Randomizer(fitted.task_).randomize(table_reader(named), insecure_seed=1) == reports
+    # One that the task names is a column of it.
+    indexed = frame.set_index("a")
+    for table in (pa.Table.from_pandas(indexed), table_reader(indexed)):
+        assert Randomizer(fitted.task_).randomize(table, insecure_seed=1) == reports
     again = LocalPCA(2, **options).fit(pa.Table.from_pandas(named))
     assert (list(again.feature_names_in_), again.aggregate_) == (list("abcdef"), fitted.aggregate_)
 
