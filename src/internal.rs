@@ -104,7 +104,7 @@ pub mod sampling {
 pub mod schema {
     pub use crate::schema::dialect::Dialect;
     pub use crate::schema::fit::Fit;
-    pub use crate::schema::infer::looks::is_date;
+    pub use crate::schema::infer::looks::{identifying, is_date};
     pub use crate::schema::infer::numbers::{NumberForms, in_ascii, is_unread_number, plain_number, read_number};
     pub use crate::schema::infer::warning::{Oddity, Warning};
     pub use crate::schema::table::{features_of_columns, positional_name, read_fields, stands_for_missing};

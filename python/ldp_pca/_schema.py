@@ -31,7 +31,9 @@ def infer_schema(
 
     A column whose type declares categories (Categorical of pandas, Enum of polars, dictionary of Arrow) is categorical
     also where they are numbers, and has all of them in their order: also those that no row has. More than 32 leave it
-    out, unless it is named. The Categorical of polars declares none, and has those that occur.
+    out, unless it is named, and so does an e-mail address, a UUID or a text of more than 64 characters among them. So
+    do its values where those of a column of texts would, and a name that identifiers have. The Categorical of polars
+    declares none, and has those that occur.
 
     Parameters
     ----------

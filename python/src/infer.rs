@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use ldp_pca::internal::schema::positional_name;
+use ldp_pca::internal::schema::{identifying, positional_name};
 use ldp_pca::schema::infer::{Inference, InferenceOptions, Scaling};
 use ldp_pca::schema::{Column, ColumnKind, Schema, Unseen};
 use numpy::PyReadonlyArray2;
@@ -59,19 +59,26 @@ pub(crate) fn _infer_schema(
     Ok((schema, odd))
 }
 
-/// Gives a categorical column the categories that its type declares, if the options do not list others. So many that
-/// they may be texts about people leave it out, with a warning, unless the options name it.
+/// Gives a categorical column the categories that its type declares, if the options do not list others. One that may
+/// identify somebody, or so many that they may be texts about people, leave it out, with a warning, unless the options
+/// name it.
 fn declare(column: &mut Column, declared: Vec<String>, options: &InferenceOptions) -> Option<String> {
     let ColumnKind::Categorical { values, unseen } = &mut column.kind else { return None };
     if declared.is_empty() || options.categories.iter().any(|(name, _)| *name == column.name) {
         return None;
     }
-    if declared.len() > options.max_values && !options.categorical.contains(&column.name) {
+    let odd = if declared.len() > options.max_values {
+        Some(format!("declares more than {} categories", options.max_values))
+    } else {
+        declared.iter().find_map(|category| identifying(category)).map(|oddity| oddity.to_string())
+    };
+    if let Some(odd) = odd
+        && !options.categorical.contains(&column.name)
+    {
         column.kind = ColumnKind::Ignored;
-        let (name, most) = (&column.name, options.max_values);
+        let name = &column.name;
         return Some(format!(
-            "column '{name}' declares more than {most} categories and is left out: name it as categorical if they may \
-             become public"
+            "column '{name}' {odd} and is left out: name it as categorical if its categories may become public"
         ));
     }
     *values = declared;

@@ -399,6 +399,15 @@ def test_declared_categories_that_may_identify_people_stay_out_of_a_schema() -> 
     assert len(named[0]["values"]) == 40
 
 
+@pytest.mark.parametrize("text", ["ann@example.org", "123e4567-e89b-12d3-a456-426614174000", "x" * 65])
+def test_a_declared_category_that_identifies_somebody_leaves_its_column_out(text: str) -> None:
+    plan = pd.Categorical(["a", "b", "a"] * 3, categories=["a", "b", text])
+    frame = pd.DataFrame({"plan": plan, "age": range(9)})
+    with pytest.warns(SchemaWarning, match=r"^column 'plan' holds .* and is left out: name it as categorical"):
+        assert infer_schema(frame)["columns"][0] == {"name": "plan", "type": "ignored"}
+    assert infer_schema(frame, categorical=["plan"])["columns"][0]["values"] == ["a", "b", text]
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -1,6 +1,7 @@
 //! What the text of a cell, the name of a column and a first row look like.
 
-use super::numbers::{NumberForms, is_unread_number, read_number};
+use super::numbers::{NumberForms, in_ascii, is_unread_number, read_number};
+use super::warning::Oddity;
 
 /// What a text is that is no plain number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +42,16 @@ impl Looks {
             _ if is_unread_number(text) => Self::UnreadNumber,
             _ => Self::Text,
         }
+    }
+}
+
+/// What is odd about a category that may identify somebody; none of any other.
+#[must_use]
+pub fn identifying(category: &str) -> Option<Oddity> {
+    match Looks::of(&in_ascii(category.trim())) {
+        Looks::Identifier => Some(Oddity::Identifiers),
+        Looks::FreeText => Some(Oddity::FreeTexts),
+        _ => None,
     }
 }
 
@@ -216,6 +227,7 @@ mod tests {
     fn identifiers_are_known_by_their_form_or_by_the_name_of_their_column() {
         for text in ["a.b@c.org", "x@y.z", "123e4567-e89b-12d3-a456-426614174000"] {
             assert_eq!(Looks::of(text), Looks::Identifier, "{text}");
+            assert_eq!(identifying(text), Some(Oddity::Identifiers), "{text}");
         }
         for text in ["a@b", "@c.org", "a b@c.org", "a@.org", "123e4567-e89b-12d3-a456-42661417400g", "1-2-3-4-5", "at"]
         {
@@ -251,9 +263,11 @@ mod tests {
         let long = "x".repeat(65);
         for text in [&*long, "<p>Moved</p>", "<br/>", "<!-- -->", r#"{"a": 1}"#, r#"[{"a": 1}]"#, "a\0b", "\u{1b}[0m"] {
             assert_eq!(Looks::of(text), Looks::FreeText, "{text}");
+            assert_eq!(identifying(text), Some(Oddity::FreeTexts), "{text}");
         }
         for text in [&long[1..], &*"é".repeat(64), "<5", "<none>", ">50K", "{a}", "[18:25)", "two\nlines", "a\tb"] {
             assert_eq!(Looks::of(text), Looks::Text, "{text}");
+            assert_eq!(identifying(text), None, "{text}");
         }
     }
 
