@@ -113,9 +113,11 @@ fn is_json(text: &[u8]) -> bool {
         }
         _ => false,
     };
+    let ends = rest.iter().position(|byte| *byte == b']');
+    let is_one = ends.is_none_or(|end| rest[end + 1..].trim_ascii().is_empty());
     is_nested
         || lines(text).take(2).all(is_array)
-        || (*open == b'[' && rest.iter().all(|byte| b"0123456789+-.eE, []\t\r\n".contains(byte)))
+        || (*open == b'[' && is_one && rest.iter().all(|byte| b"0123456789+-.eE, ]\t\r\n".contains(byte)))
 }
 
 /// The lines that are not blank.
