@@ -399,7 +399,7 @@ function penaltyOf(penalty) {
   throw failure("argument", `penalty is ${penalty}: give a number of at least 0, "auto", "cv" or { factor }`);
 }
 
-/** The solver's progress callback, of the only options that are left: `false` stops it, and so does an aborted signal. */
+/** The solver's progress callback, of the options that are left: `false` stops it, and so does an aborted signal. */
 function progressOf({ onProgress, signal, ...others }) {
   noOthers(others);
   signal?.throwIfAborted();

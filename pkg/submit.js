@@ -137,8 +137,8 @@ const posting = (read) => async (target, request, timeout) => {
 };
 
 /**
- * The answer to a request, and what `read` makes of its body. Nothing beside the report says who sent it, and it goes to
- * no other server.
+ * The answer to a request, and what `read` makes of its body. Nothing beside the report says who sent it, and it goes
+ * to no other server.
  */
 export function ask(url, request, timeout, read) {
   const privately = { cache: "no-store", credentials: "omit", redirect: "manual", referrerPolicy: "no-referrer" };

@@ -447,9 +447,9 @@ pub(super) fn infer_from(
         }
         // The separator of a text is not that of this file.
         SampleError::Doubt(_) if part == "row" => {
-            let problem = "a column of texts looks like lines that were read with the wrong separator: write the file \
-                           again from its text, or, if each text is one value, list its categories with --categories or \
-                           leave it out with --ignore";
+            let problem = "a column of texts looks like lines that were read with the wrong separator: write the \
+                           file again from its text, or, if each text is one value, list its categories with \
+                           --categories or leave it out with --ignore";
             CliError::file(path, problem)
         }
         error => CliError::file(path, error),

@@ -1,6 +1,6 @@
 //! Content that is no table of text, although it may have lines.
 
-use crate::separator::{OptionNames, separator_name};
+use crate::separator::{OptionNames, separator_name, unmarked};
 
 const EXPORT: &str = "export its records as CSV";
 const UNPACK: &str = "unpack it, or use gzip";
@@ -44,15 +44,6 @@ const BINARY: [(&[u8], &str, &str); 23] = [
     (b"7z\xbc\xaf", "a 7z archive", UNPACK),
     (b"Rar!", "a RAR archive", UNPACK),
 ];
-
-/// Content without the byte order marks that editors write before it.
-#[must_use]
-pub fn unmarked(mut content: &[u8]) -> &[u8] {
-    while let Some(rest) = content.strip_prefix("\u{feff}".as_bytes()) {
-        content = rest;
-    }
-    content
-}
 
 /// What a file that begins like this holds in place of records, with the remedy; `None` for text that may be a table,
 /// in whatever encoding. `separator` is what the options say that separates its cells.

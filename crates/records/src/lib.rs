@@ -15,7 +15,7 @@ mod separator;
 
 pub use csv::StringRecord;
 
-pub use content::{no_table, unmarked};
+pub use content::no_table;
 pub use encode::{Layout, Sample, SampleError, has_names_of, is_header_of, looks_like_names};
 pub use rows::{FileFormat, Header, Problem, Row, START, TextOptions, TextRows, start_of};
-pub use separator::{Notation, OptionNames, named_tab, parse_separator, separator_name};
+pub use separator::{Notation, OptionNames, named_tab, parse_separator, separator_name, unmarked};

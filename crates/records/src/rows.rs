@@ -8,8 +8,7 @@ use std::io::{self, Chain, Cursor, Read};
 use csv::{ByteRecord, StringRecord, Terminator};
 use ldp_pca::internal::schema::{Dialect, NumberForms, positional_name};
 
-use crate::content::unmarked;
-use crate::separator::{self, Notation, OptionNames, is_padding, named_tab};
+use crate::separator::{self, Notation, OptionNames, is_padding, named_tab, unmarked};
 
 /// How many bytes of a file are looked at before it is read.
 pub const START: u64 = 1 << 16;

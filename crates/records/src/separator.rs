@@ -5,7 +5,14 @@ use std::borrow::Cow;
 use csv::{ByteRecord, StringRecord};
 use ldp_pca::internal::schema::{Dialect, NumberForms, in_ascii, is_unread_number, plain_number, read_number};
 
-use crate::content::unmarked;
+/// Content without the byte order marks that editors write before it.
+#[must_use]
+pub fn unmarked(mut content: &[u8]) -> &[u8] {
+    while let Some(rest) = content.strip_prefix("\u{feff}".as_bytes()) {
+        content = rest;
+    }
+    content
+}
 
 /// The separators that are recognised.
 const KNOWN: [u8; 3] = [b',', b';', b'\t'];
