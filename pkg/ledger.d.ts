@@ -163,9 +163,9 @@ export interface RelayOptions extends Omit<SubmitOptions, "url"> {
  * It is kept in IndexedDB, per browser profile and origin: a private window has its own, which ends with it, and
  * deleting the site's data starts a new ledger. A page that is open then still counts what its ledgers of this name
  * have seen, and makes no second report; what waited is sent only if the page calls {@link PrivacyLedger.send} again.
- * Later visits know only what the page has booked or changed since. Where the browser closes the database (of a suspended
- * tab, for example), the next call opens it again. Like everything that runs on the device, the ledger is only as
- * trustworthy as the page.
+ * Later visits know only what the page has booked or changed since. Where the browser closes the database (of a
+ * suspended tab, for example), the next call opens it again. Like everything that runs on the device, the ledger is
+ * only as trustworthy as the page.
  */
 export class PrivacyLedger {
   private constructor();
