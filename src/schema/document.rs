@@ -74,10 +74,14 @@ impl Dialect {
     }
 
     fn write(self, out: &mut String) {
-        let Self { header, separator, decimal_comma } = self;
-        out.push_str(&format!(",\"dialect\":{{\"header\":{header},\"separator\":"));
-        write_text(&separator.to_string(), out);
-        out.push_str(&format!(",\"decimal_comma\":{decimal_comma}}}"));
+        let word = |is_so| if is_so { "true" } else { "false" };
+        out.push_str(",\"dialect\":{\"header\":");
+        out.push_str(word(self.header));
+        out.push_str(",\"separator\":");
+        write_text(&String::from(self.separator), out);
+        out.push_str(",\"decimal_comma\":");
+        out.push_str(word(self.decimal_comma));
+        out.push('}');
     }
 }
 

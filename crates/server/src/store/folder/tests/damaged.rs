@@ -191,6 +191,25 @@ fn a_start_finishes_what_was_cut_short() {
 }
 
 #[test]
+fn a_deletion_that_fails_is_finished_by_the_next_and_erases_nothing_before_its_time() {
+    let task = compact();
+    for erase in [Erase::AfterGrace, Erase::Now] {
+        let (root, _) = filled(&task);
+        let store = open(root.path()).unwrap();
+        // Nothing can be moved there.
+        fs::remove_dir(root.path().join("deleted")).unwrap();
+        assert!(store.delete(task.digest(), erase).is_err());
+        // Where it is not marked as deleted it is served again.
+        let served = store.task(task.digest()).map(|task| task.counts().records);
+        assert_eq!(served, (erase == Erase::Now).then_some(50));
+        fs::create_dir(root.path().join("deleted")).unwrap();
+        assert!(store.delete(task.digest(), erase).unwrap());
+        assert!(store.task(task.digest()).is_none() && !task_folder(root.path(), task.digest()).exists());
+        assert_eq!(store.deleted().unwrap().len(), usize::from(erase == Erase::AfterGrace));
+    }
+}
+
+#[test]
 fn a_database_whose_log_is_gone_is_repaired() {
     let (root, _) = filled(&compact());
     let file = database(root.path(), &compact());
