@@ -12,7 +12,7 @@ import { brotliCompressSync, constants } from "node:zlib";
 const DIST = fileURLToPath(new URL("../www/dist", import.meta.url));
 
 /** The most that the page may have, in bytes. */
-export const BUDGET = 346_000;
+export const BUDGET = 347_000;
 
 /** The bytes of every file of the built page, by its path. */
 export function measure() {
