@@ -18,7 +18,7 @@ const DOCUMENTS: [(&[u8], &str, &str); 7] = [
     (b"version https://git-lfs", "a pointer of Git LFS, and the file is elsewhere", "get it with `git lfs pull`"),
 ];
 
-/// The same of binary formats that people take for records.
+/// How binary formats begin that people take for records, their names, and what to do.
 const BINARY: [(&[u8], &str, &str); 23] = [
     (b"SQLite format 3", "an SQLite database", EXPORT),
     (b"\x89HDF", "an HDF5 file", EXPORT),
@@ -56,17 +56,20 @@ pub fn no_table(start: &[u8], separator: Option<u8>, names: &OptionNames) -> Opt
     let begins = |(magic, name, remedy): &(&[u8], &'static str, &'static str)| {
         (text.starts_with(magic) || start.starts_with(magic)).then_some((*name, *remedy))
     };
-    let held = DOCUMENTS.iter().find_map(begins);
-    let held = held.or_else(|| is_page(text).then_some((PAGE, EXPORT)));
-    let held = held.or_else(|| is_json(text).then_some(("JSON", "make CSV of it")));
-    let held = held.or_else(|| is_libsvm(text).then_some(("text in LIBSVM's format", "make CSV of it")));
-    let held = held.or_else(|| is_arff(text).then_some(("text in ARFF", "make CSV of it")));
-    let held = held.or_else(|| is_settings(text).then_some(("settings in INI or YAML", "make CSV of them")));
-    let held = held.or_else(|| BINARY.iter().filter(|_| is_binary).find_map(begins));
     let has = |place: usize, bytes: &[u8]| is_binary && start.get(place..place + bytes.len()) == Some(bytes);
-    let held = held.or_else(|| has(257, b"ustar").then_some(("a tar archive", UNPACK)));
-    let held = held.or_else(|| (has(0, b"BM") && has(6, &[0; 4])).then_some(("a picture", EXPORT)));
-    if let Some((name, remedy)) = held.or_else(|| wide(start).map(|name| (name, "save it as UTF-8"))) {
+    let held = DOCUMENTS
+        .iter()
+        .find_map(begins)
+        .or_else(|| is_page(text).then_some((PAGE, EXPORT)))
+        .or_else(|| is_json(text).then_some(("JSON", "make CSV of it")))
+        .or_else(|| is_libsvm(text).then_some(("text in LIBSVM's format", "make CSV of it")))
+        .or_else(|| is_arff(text).then_some(("text in ARFF", "make CSV of it")))
+        .or_else(|| is_settings(text).then_some(("settings in INI or YAML", "make CSV of them")))
+        .or_else(|| BINARY.iter().filter(|_| is_binary).find_map(begins))
+        .or_else(|| has(257, b"ustar").then_some(("a tar archive", UNPACK)))
+        .or_else(|| (has(0, b"BM") && has(6, &[0; 4])).then_some(("a picture", EXPORT)))
+        .or_else(|| wide(start).map(|name| (name, "save it as UTF-8")));
+    if let Some((name, remedy)) = held {
         return Some(format!("it holds {name}, not records: {remedy}"));
     }
     Some(match control? {

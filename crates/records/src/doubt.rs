@@ -1,14 +1,12 @@
 //! Whether a text file was read as it was written. A schema is public, so what may be read in two ways is asked for.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
 
 use ldp_pca::internal::schema::{Dialect, is_date, is_unread_number, read_number, stands_for_missing};
 use ldp_pca::schema::infer::{InferenceOptions, Inferred};
 use ldp_pca::schema::{Column, ColumnKind, Unseen};
 
-use crate::rows::TextRows;
-use crate::separator::{OptionNames, separator_name};
+use crate::separator::{Notation, OptionNames, separator_name};
 
 /// What the rows of a file show of how they should have been read.
 #[derive(Debug)]
@@ -65,23 +63,23 @@ struct Mark {
 const REPEATS: u64 = 3;
 
 impl Doubts {
-    /// For these rows, of which none is read.
-    pub(crate) fn new<R: Read>(rows: &TextRows<R>, options: &InferenceOptions) -> Self {
-        let notation = rows.notation();
+    /// For rows of these columns that are read so, of which none is read. `is_guess`: the first line alone showed
+    /// whether it is a header.
+    pub(crate) fn new(
+        columns: Vec<String>,
+        dialect: Dialect,
+        is_guess: bool,
+        notation: &Notation,
+        options: &InferenceOptions,
+    ) -> Self {
         let shown = |name: String| Shown {
             is_settled: options.ignore.contains(&name) || options.categories.iter().any(|(listed, _)| *listed == name),
             is_named: options.categorical.contains(&name),
-            shape: rows.names().and_then(|_| shape_of_value(&notation.pointed(&name))),
-            first: rows.names().map(|_| name),
+            shape: dialect.header.then(|| shape_of_value(&notation.pointed(&name))).flatten(),
+            first: dialect.header.then_some(name),
             ..Shown::default()
         };
-        Self {
-            names: notation.names,
-            dialect: rows.dialect(),
-            is_guess: rows.is_guess,
-            rows: 0,
-            columns: rows.columns().into_iter().map(shown).collect(),
-        }
+        Self { names: notation.names, dialect, is_guess, rows: 0, columns: columns.into_iter().map(shown).collect() }
     }
 
     /// Reads a row.
@@ -374,7 +372,7 @@ mod tests {
     use proptest::sample::select;
 
     use super::*;
-    use crate::{Header, Sample, TextOptions, looks_like_names};
+    use crate::{Header, Sample, TextOptions, TextRows, looks_like_names};
 
     const NAMES: OptionNames = OptionNames { header: "header", separator: "separator", ..OptionNames::NONE };
 

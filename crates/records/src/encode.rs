@@ -160,10 +160,11 @@ impl Sample {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn of_text<R: Read>(rows: &TextRows<R>, options: InferenceOptions) -> Result<Self, SchemaError> {
-        let doubts = Some(Doubts::new(rows, &options));
-        let mut sample = Self::new(&rows.columns(), options, rows.notation())?;
+        let (dialect, notation) = (rows.dialect(), rows.notation());
+        let doubts = Some(Doubts::new(rows.columns(), dialect, rows.is_guess, &notation, &options));
+        let mut sample = Self::new(&rows.columns(), options, notation)?;
         rows.unnamed.iter().for_each(|name| sample.inference.unnamed(name.clone()));
-        Ok(Self { dialect: rows.dialect(), doubts, ..sample })
+        Ok(Self { dialect, doubts, ..sample })
     }
 
     /// Starts for the rows of a file that states the names and types of its columns, whose schema is to be public: its
@@ -172,8 +173,8 @@ impl Sample {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn of_columns(columns: &[String], options: InferenceOptions) -> Result<Self, SchemaError> {
-        let doubts = Some(Doubts::new(&TextRows::below(columns, Notation::PLAIN), &options));
-        Ok(Self { doubts, ..Self::new(columns, options, Notation::PLAIN)? })
+        let doubts = Doubts::new(columns.to_vec(), Dialect::default(), false, &Notation::PLAIN, &options);
+        Ok(Self { doubts: Some(doubts), ..Self::new(columns, options, Notation::PLAIN)? })
     }
 
     /// Starts for columns of these names.

@@ -199,24 +199,6 @@ pub struct TextRows<R> {
     row: StringRecord,
 }
 
-impl TextRows<io::Empty> {
-    /// No rows, below a header of these names.
-    pub(crate) fn below(names: &[String], notation: Notation) -> Self {
-        Self {
-            lines: Lines::new(vec![], io::empty(), notation.separator),
-            notation,
-            names: Some(names.to_vec()),
-            unnamed: vec![],
-            is_guess: false,
-            pending: None,
-            empty: 0..0,
-            one_column: false,
-            lenient: false,
-            row: StringRecord::new(),
-        }
-    }
-}
-
 impl<R: Read> TextRows<R> {
     /// Opens a file of this name that begins with `start`, as [`start_of`] reads it, and goes on with `rest`.
     /// `is_header` decides with [`Header::Auto`], from the cells of the first line. If the options say that only the
