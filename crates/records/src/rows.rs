@@ -390,19 +390,29 @@ impl<R: Read> Read for Content<R> {
 impl<R> Content<R> {
     /// Writes a line feed for each end of a line in the next bytes. Returns how many bytes are left.
     fn end_lines(&mut self, bytes: &mut [u8]) -> usize {
-        let mut kept = 0;
-        for place in 0..bytes.len() {
+        let (mut kept, mut place) = (0, 0);
+        while place < bytes.len() {
+            if mem::take(&mut self.returned) && bytes[place] == b'\n' {
+                place += 1;
+                continue;
+            }
+            let rest = &bytes[place..];
+            let run = rest.iter().position(|byte| matches!(byte, b'"' | b'\r')).unwrap_or(rest.len());
+            if let Some(last) = rest[..run].last() {
+                self.opens = *last == b'\n' || *last == self.separator;
+                bytes.copy_within(place..place + run, kept);
+                (kept, place) = (kept + run, place + run);
+                continue;
+            }
             let mut byte = bytes[place];
-            let returned = mem::take(&mut self.returned);
-            match byte {
-                b'"' if self.quoted || self.opens => (self.quoted, self.opens) = (!self.quoted, true),
-                _ if self.quoted => {}
-                b'\n' if returned => continue,
-                b'\r' => (byte, self.returned, self.opens) = (b'\n', true, true),
-                _ => self.opens = byte == b'\n' || byte == self.separator,
+            if byte == b'"' {
+                let turns = self.quoted || self.opens;
+                (self.quoted, self.opens) = (self.quoted != turns, turns);
+            } else if !self.quoted {
+                (byte, self.returned, self.opens) = (b'\n', true, true);
             }
             bytes[kept] = byte;
-            kept += 1;
+            (kept, place) = (kept + 1, place + 1);
         }
         kept
     }
@@ -477,7 +487,7 @@ impl<R: Read> Lines<R> {
         loop {
             let any = self.reader.read_byte_record(record);
             let any = any.map_err(|error| Problem::at(self.line(), &error))?;
-            self.returns += record.iter().map(lone_returns).sum::<u64>();
+            self.returns += ends_within(record, lone_returns);
             let position = self.reader.position().byte();
             let content = self.reader.get_mut();
             // Every line has an end: a record that takes the end of all for its own has an open quote, or is too long.
@@ -496,7 +506,7 @@ impl<R: Read> Lines<R> {
             }
             content.limit = position + MOST_BYTES;
             let is_blank = record.len() == 1 && record[0].iter().copied().all(is_padding);
-            let line = self.line().saturating_sub(1 + lines_within(record));
+            let line = self.line().saturating_sub(1 + ends_within(record, line_ends));
             // The reader passes over lines of their ends alone.
             let passed = line.saturating_sub(end);
             let has_quotes = position - byte > passed + record.as_slice().len() as u64 + 1;
@@ -513,7 +523,7 @@ impl<R: Read> Lines<R> {
     fn cut(&mut self, record: &ByteRecord, problem: &str) -> Line {
         self.is_cut = true;
         let opens = self.line().saturating_sub(record.iter().next_back().map_or(0, line_ends));
-        let starts = self.line().saturating_sub(lines_within(record));
+        let starts = self.line().saturating_sub(ends_within(record, line_ends));
         Line { starts, problem: Some(problem.to_owned()), opens }
     }
 }
@@ -528,9 +538,11 @@ fn line_ends(bytes: &[u8]) -> u64 {
     lone_returns(bytes) + bytes.iter().filter(|&&byte| byte == b'\n').count() as u64
 }
 
-/// How many lines end within a record.
-fn lines_within(record: &ByteRecord) -> u64 {
-    record.iter().map(line_ends).sum()
+/// The ends of lines within the cells of a record, of these kinds.
+fn ends_within(record: &ByteRecord, ends: fn(&[u8]) -> u64) -> u64 {
+    // Hardly any record has one.
+    let has = |byte| record.as_slice().contains(byte);
+    if has(&b'\n') || has(&b'\r') { record.iter().map(ends).sum() } else { 0 }
 }
 
 #[cfg(test)]
