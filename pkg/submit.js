@@ -143,8 +143,8 @@ const posting = (read) => async (target, request, timeout) => {
 export function ask(url, request, timeout, read) {
   const privately = { cache: "no-store", credentials: "omit", redirect: "manual", referrerPolicy: "no-referrer" };
   return reach("network", url, { method: "POST", ...privately, ...request }, timeout, async (response) => {
-    // From 300 to 399, or 0: browsers do not tell that of a redirect.
-    if (response.status % 300 < 100) {
+    // Browsers give the status 0 to that of a redirect.
+    if (!response.ok && response.status < 400) {
       throw failure("network", `${url} redirects: give the address of the server itself`);
     }
     return [response, await read(response)];
