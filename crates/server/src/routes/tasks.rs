@@ -306,5 +306,22 @@ pub(super) fn not_stored(error: &StoreError) -> Problem {
         return Reason::BadTask.because(error.to_string());
     }
     tracing::warn!(%error, "the store could not be changed");
-    Reason::StoreUnavailable.because(format!("nothing was changed: {error}"))
+    let unknown = "it is not known whether anything was changed, so repeat the request";
+    let found = if error.is_in_doubt() { unknown } else { "nothing was changed" };
+    Reason::StoreUnavailable.because(format!("{found}: {}", error.for_clients()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_that_is_in_doubt_is_not_called_undone_and_no_answer_has_a_path() {
+        let path = std::path::Path::new("/data/tasks");
+        let unsynced = StoreError::io("put aside", path, std::io::Error::other("the sync failed"));
+        let unknown = "it is not known whether anything was changed, so repeat the request: the sync failed";
+        assert_eq!(not_stored(&unsynced).detail, unknown);
+        let refused = StoreError::Refused { path: path.to_owned(), problem: "it is closed".into() };
+        assert_eq!(not_stored(&refused).detail, "nothing was changed: it is closed");
+    }
 }

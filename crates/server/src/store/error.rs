@@ -147,6 +147,16 @@ impl StoreError {
         }
     }
 
+    /// Whether what failed may have been done all the same: after a folder's sync, or a COMMIT without an answer.
+    pub(in super::super) fn is_in_doubt(&self) -> bool {
+        match self {
+            Self::Io { .. } | Self::Full { .. } | Self::Database { .. } => true,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(error) => matches!(error, super::PostgresError::Unconfirmed(_)),
+            _ => false,
+        }
+    }
+
     /// Whether a campaign has another second wave.
     pub(in super::super) fn is_second_wave(&self) -> bool {
         matches!(self, Self::SecondWave { .. })

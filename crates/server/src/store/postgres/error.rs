@@ -34,6 +34,9 @@ pub enum PostgresError {
         /// The database's error.
         reason: String,
     },
+    /// A COMMIT that failed, or whose answer was lost: it may have been done.
+    #[error("the database did not confirm a change: {0}")]
+    Unconfirmed(String),
     /// A connection that leads to another database than the previous one.
     #[error("the database is not the one of a moment ago: nothing is stored until it has been read")]
     OtherDatabase,

@@ -130,7 +130,7 @@ impl PostgresStore {
             sql.begin().await?;
             // After an error the connection is dropped, which rolls back.
             let changed = work(&sql).await?;
-            sql.run("COMMIT").await?;
+            sql.run("COMMIT").await.map_err(|error| PostgresError::Unconfirmed(error.to_string()))?;
             connection.release();
             // If that fails, the next round does it.
             self.following.refresh().await;

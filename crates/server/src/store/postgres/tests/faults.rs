@@ -165,6 +165,10 @@ fn a_commit_whose_answer_was_lost_counts_once() {
     eventually("what was committed is counted", || aggregator.records(&task) == 20);
     assert_eq!(aggregator.commit(&task, &reports), committed(10, 20));
     assert_eq!(aggregator.aggregate(&task), sum(&task, &reports));
+    // Nor does a change that may have been made claim that it was not.
+    armed.store(true, SeqCst);
+    let put = aggregator.store.put(task, TaskSettings::default());
+    assert!(put.is_err_and(|error| error.is_in_doubt()));
 }
 
 #[test]
