@@ -56,8 +56,8 @@ pub(super) async fn delete(sql: &Sql<'_>, digest: TaskDigest, erase: Erase) -> R
     let found = lock_alone(sql, digest).await?;
     if let Some((number, _)) = &found {
         let delete = format!(
-            "INSERT INTO ldp_pca.deleted (number, digest, document, settings, records)
-                SELECT number, digest, document, settings, records FROM ldp_pca.tasks WHERE number = {number};
+            "INSERT INTO ldp_pca.deleted (number, digest, document, settings, records, erased)
+                SELECT number, digest, document, settings, records, erased FROM ldp_pca.tasks WHERE number = {number};
             DELETE FROM ldp_pca.tasks WHERE number = {number};
             {NEW_TASKS}"
         );

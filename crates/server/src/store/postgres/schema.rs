@@ -57,6 +57,7 @@ const TABLES: &str = "
         document text NOT NULL,
         settings jsonb NOT NULL,
         records bigint,
+        erased bigint NOT NULL,
         deleted timestamptz NOT NULL DEFAULT now()
     );
     CREATE TABLE ldp_pca.probe (bytes bytea NOT NULL);

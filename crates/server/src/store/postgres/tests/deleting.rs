@@ -38,6 +38,19 @@ fn a_deletion_waits_for_a_snapshot_that_is_being_written() {
 }
 
 #[test]
+fn a_task_that_is_brought_back_keeps_its_number_of_erased_reports() {
+    let task = compact();
+    let Some((_cluster, [aggregator])) = start(&task) else { return };
+    let reports = reports(&task, 42, 10);
+    assert_eq!(aggregator.commit(&task, &reports), committed(10, 0));
+    aggregator.store.erase_reports(task.digest(), &ids(&reports[..3])).unwrap();
+    assert!(aggregator.store.delete(task.digest(), Erase::AfterGrace).unwrap());
+    aggregator.execute(&bring_back(&task));
+    // From which the others see whether theirs is the same.
+    assert_eq!(aggregator.query("SELECT erased FROM ldp_pca.tasks"), "3");
+}
+
+#[test]
 fn a_deleted_task_can_be_brought_back_until_it_is_erased() {
     let Some(cluster) = Cluster::start(&[]) else { return };
     let task = compact();
