@@ -29,8 +29,7 @@ const TABLES: &str = "
         only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
         version integer NOT NULL,
         tasks_version bigint NOT NULL DEFAULT 0,
-        cluster text NOT NULL,
-        checked timestamptz NOT NULL DEFAULT now()
+        cluster text NOT NULL
     );
     CREATE TABLE ldp_pca.tasks (
         number integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
