@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
 use std::sync::{Arc, RwLock};
+use std::time::Duration;
 
 use futures_util::TryStreamExt;
 use tokio::task::spawn_blocking;
@@ -13,7 +14,7 @@ use tokio_postgres::{Client, Row};
 use super::error::PostgresError;
 use super::pool::{Address, Database, Pool};
 use super::schema::{IDENTITY, UNSAFE};
-use super::sql::Sql;
+use super::sql::{Sql, within};
 use super::state::{FoundTask, Range, Shared};
 use super::task::PostgresTask;
 use super::{PostgresOptions, schema, snapshots};
@@ -25,6 +26,9 @@ use ldp_pca::task::{Task, TaskDigest};
 
 /// Bytes of reports that are decoded and summed at a time.
 const READ_BYTES: usize = 8 << 20;
+
+/// The longest wait for the next report of a read, which may first search a large table.
+const READ_PATIENCE: Duration = Duration::from_secs(600);
 
 /// The tasks that are served, by digest.
 pub(super) type Tasks = RwLock<BTreeMap<TaskDigest, Arc<PostgresTask>>>;
@@ -73,7 +77,7 @@ impl Follower {
             "SELECT tasks_version, {IDENTITY}, pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
                 (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'), {UNSAFE} FROM ldp_pca.meta"
         );
-        let rows = Sql::to("show what is new", client).rows(&query, &[]).await?;
+        let rows = within(self.options.patience, Sql::to("show what is new", client).rows(&query, &[])).await??;
         let row = rows.first().ok_or(PostgresError::Replaced)?;
         let (version, identity, ended): (i64, String, i64) = (row.get(0), row.get(1), row.get(2));
         let durable = schema::durable(row.get(4));
@@ -200,7 +204,8 @@ async fn read_reports(client: &Client, shared: &Arc<Shared>, ended: i64) -> Resu
         "SELECT report FROM ldp_pca.reports_{} WHERE xid >= {from} AND xid < {to} AND xid <> ALL($1)",
         shared.number
     );
-    let mut rows = match client.query_typed_raw(&query, [(&without, Type::INT8_ARRAY)]).await {
+    let reading = client.query_typed_raw(&query, [(&without, Type::INT8_ARRAY)]);
+    let mut rows = match within(READ_PATIENCE, reading).await? {
         Ok(rows) => pin!(rows),
         // Deleted since; the next round finds the list of tasks changed.
         Err(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => return Ok(()),
@@ -208,7 +213,7 @@ async fn read_reports(client: &Client, shared: &Arc<Shared>, ended: i64) -> Resu
     };
     let most = (READ_BYTES / report_bytes(&shared.task)).max(1);
     let (mut read, mut reports, mut passed_over) = (None, Vec::new(), 0);
-    while let Some(row) = rows.try_next().await.map_err(failed())? {
+    while let Some(row) = within(READ_PATIENCE, rows.try_next()).await?.map_err(failed())? {
         match Report::from_bytes(row.get(0), &shared.task) {
             Ok(report) => reports.push(report),
             Err(_) => passed_over += 1,

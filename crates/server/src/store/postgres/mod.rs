@@ -54,6 +54,8 @@ pub(crate) struct PostgresOptions {
     pub(crate) connections: usize,
     /// The time between two looks at other aggregators' writes.
     pub(crate) poll: Duration,
+    /// The longest that such a look waits for its first answer.
+    pub(crate) patience: Duration,
     /// Reports after which a snapshot is written.
     pub(crate) snapshot_reports: u64,
     /// Bytes of reports after which a snapshot is written: as many as the sum has, where that is more.
@@ -67,6 +69,7 @@ impl Default for PostgresOptions {
         Self {
             connections: 8,
             poll: Duration::from_millis(250),
+            patience: Duration::from_secs(60),
             snapshot_reports: 1 << 18,
             snapshot_bytes: 64 << 20,
             metrics: StoreMetrics::default(),

@@ -12,11 +12,14 @@ use tokio_postgres::{Client, Config, NoTls};
 
 use super::error::{PostgresError, describe};
 use super::schema::IDENTITY;
-use super::sql::Sql;
+use super::sql::{Sql, within};
 use crate::locks::hold;
 
 /// The longest that a connection may take to be made.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The longest until a session has its settings.
+const SESSION_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The longest that sent bytes may stay unconfirmed before a connection counts as lost.
 const SILENCE: Duration = Duration::from_secs(15);
@@ -62,6 +65,10 @@ impl FromStr for Address {
 impl Address {
     /// A new connection with the session's settings.
     pub(super) async fn connect(&self) -> Result<Client, PostgresError> {
+        within(SESSION_TIMEOUT, self.open()).await?
+    }
+
+    async fn open(&self) -> Result<Client, PostgresError> {
         let failed = |error| PostgresError::Connect { server: self.describe(), reason: describe(&error) };
         let (client, connection) = self.0.connect(NoTls).await.map_err(failed)?;
         // It ends with the client, or with an error that the client's next use reports.

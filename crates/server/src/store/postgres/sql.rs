@@ -1,5 +1,8 @@
 //! The statements sent to the database, so that an error names what they were for.
 
+use std::time::Duration;
+
+use tokio::time::timeout;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row};
 
@@ -10,6 +13,12 @@ pub(super) const LOCKS: i32 = 0x4c44_5041;
 
 /// The list of tasks is another one.
 pub(super) const NEW_TASKS: &str = "UPDATE ldp_pca.meta SET tasks_version = tasks_version + 1";
+
+/// Waits no longer than this for the database, whose process may stand still while its host answers.
+pub(super) async fn within<T>(patience: Duration, answer: impl Future<Output = T>) -> Result<T, PostgresError> {
+    let silent = |_| PostgresError::Query { action: "answer", reason: format!("nothing came for {patience:?}") };
+    timeout(patience, answer).await.map_err(silent)
+}
 
 /// Statements that do one thing together, over one connection.
 pub(super) struct Sql<'a> {

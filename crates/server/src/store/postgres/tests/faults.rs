@@ -172,6 +172,25 @@ fn a_commit_whose_answer_was_lost_counts_once() {
 }
 
 #[test]
+fn a_session_that_stands_still_is_given_up() {
+    let task = compact();
+    let Some((cluster, [watcher])) = start(&task) else { return };
+    // It polls seldom: a session that is stopped in the middle of a query may hold what others wait for.
+    let options = PostgresOptions { patience: Duration::from_secs(1), ..PostgresOptions::default() };
+    let aggregator = Aggregator::open_with(&cluster.address(), &[], options).unwrap();
+    // The follower's, which is the newest.
+    let session = watcher.query(
+        "SELECT pid FROM pg_stat_activity WHERE query LIKE '%pg_snapshot_xmin%' AND pid <> pg_backend_pid()
+            ORDER BY backend_start DESC LIMIT 1",
+    );
+    let signal = |name: &str| assert!(Command::new("kill").args([name, &session[..]]).status().unwrap().success());
+    signal("-STOP");
+    watcher.commit(&task, &reports(&task, 15, 10)).unwrap();
+    eventually("it follows over another session", || aggregator.records(&task) == 10);
+    signal("-CONT");
+}
+
+#[test]
 fn an_aggregator_notices_that_it_is_at_another_copy_of_the_database() {
     let task = compact();
     let Some((cluster, [aggregator])) = start(&task) else { return };
