@@ -22,6 +22,7 @@ use super::files;
 use super::output::{note, plural};
 
 pub use ldp_pca_server::base_url as url;
+pub(super) use ldp_pca_server::printable;
 
 /// Where `serve` listens unless it is given another address.
 pub const DEFAULT_URL: &str = "http://127.0.0.1:8080";
@@ -297,17 +298,6 @@ impl Answer {
         let problem: Value = serde_json::from_str(&self.text).ok()?;
         Some(problem["type"].as_str()?.strip_prefix("urn:ldp-pca:problem:")?.to_owned())
     }
-}
-
-/// The start of a text from a server, with escapes in place of what a terminal would not print.
-pub(super) fn printable(text: &str) -> String {
-    let escaped = |letter: char| match letter {
-        '\'' | '"' | '\\' => letter.to_string(),
-        _ => letter.escape_debug().to_string(),
-    };
-    let mut letters = text.chars();
-    let start: String = letters.by_ref().take(1000).map(escaped).collect();
-    if letters.next().is_some() { start + "…" } else { start }
 }
 
 /// The time that a Retry-After header asks for, as a number of seconds or as a date.

@@ -15,7 +15,7 @@ use ureq::Agent;
 use ureq::http::{HeaderName, HeaderValue, Request, Response, header};
 
 use super::Server;
-use super::agent::{agent, at_fault, local_agent, target};
+use super::agent::{agent, at_fault, local_agent, printable, target};
 use super::app::unix_time;
 use super::config::{ServerConfig, TokenConfig};
 use super::durable::{free_bytes, write_whole};
@@ -248,7 +248,7 @@ fn neighbour(config: &ServerConfig, held: bool) -> Check {
     match ask("/readyz") {
         Ok(answer) if answer.status() == 200 => {}
         answer => {
-            let why = answer.map_or_else(identity, Response::into_body);
+            let why = printable(&answer.map_or_else(identity, Response::into_body));
             return problem(format!("the aggregator at {address} is not ready: {why}"), "look at its log");
         }
     }
@@ -376,6 +376,7 @@ fn may_write(_: &Path) -> bool {
 #[cfg(unix)]
 mod tests {
     use std::io::{Read as _, Write as _};
+    use std::net::SocketAddr;
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
@@ -470,15 +471,29 @@ mod tests {
 
     /// The address of a server that always answers so.
     fn always(answer: &'static str) -> String {
+        format!("http://{}", answers(std::iter::repeat(answer)))
+    }
+
+    /// The address of a server that gives these answers.
+    fn answers(all: impl Iterator<Item = &'static str> + Send + 'static) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         std::thread::spawn(move || {
-            for mut stream in listener.incoming().map(Result::unwrap) {
+            for (mut stream, answer) in listener.incoming().map(Result::unwrap).zip(all) {
                 assert!(stream.read(&mut [0; 4096]).unwrap() > 0);
                 stream.write_all(answer.as_bytes()).unwrap();
             }
         });
-        format!("http://{address}")
+        address
+    }
+
+    #[test]
+    fn what_says_that_it_is_not_ready_cannot_write_to_the_terminal() {
+        let alive = "HTTP/1.1 200 OK\r\ncontent-length: 15\r\n\r\n{\"status\":\"ok\"}";
+        let unready = "HTTP/1.1 503 No\r\ncontent-length: 5\r\n\r\n\u{1b}[31m";
+        let listen = answers([alive, unready].into_iter());
+        let found = neighbour(&ServerConfig { listen, ..ServerConfig::new("") }, true).message;
+        assert!(found.ends_with("is not ready: \\u{1b}[31m"), "{found}");
     }
 
     #[test]

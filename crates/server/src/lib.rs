@@ -60,7 +60,7 @@ use self::store::{FolderOptions, FolderStore, ReportStore, StoreMetrics, TaskRep
 use self::tokens::Tokens;
 use ldp_pca::task::{Task, TaskDigest};
 
-pub use agent::{UrlError, agent, at_fault, base_url, local_agent, redirect};
+pub use agent::{UrlError, agent, at_fault, base_url, local_agent, printable, redirect};
 pub use audit::{AuditLine, AuditLog};
 pub use config::{
     AddressRange, AddressRangeError, FixedLimits, LogConfig, LogFormat, RateLimit, Secret, ServerConfig, TlsFiles,

@@ -83,6 +83,18 @@ pub fn redirect<T>(url: &str, path: &str, answer: &Response<T>) -> Option<String
     })
 }
 
+/// The start of a text from a server, with escapes in place of what a terminal would not print.
+#[must_use]
+pub fn printable(text: &str) -> String {
+    let escaped = |letter: char| match letter {
+        '\'' | '"' | '\\' => letter.to_string(),
+        _ => letter.escape_debug().to_string(),
+    };
+    let mut letters = text.chars();
+    let start: String = letters.by_ref().take(1000).map(escaped).collect();
+    if letters.next().is_some() { start + "…" } else { start }
+}
+
 /// The address that the answer at `url` redirects to, without what may be secret in it.
 pub(crate) fn target<T>(url: &str, answer: &Response<T>) -> Option<Url> {
     let location = answer.headers().get(LOCATION)?;
@@ -100,6 +112,12 @@ pub(crate) fn target<T>(url: &str, answer: &Response<T>) -> Option<Url> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_server_says_is_cut_and_has_no_control_characters() {
+        assert_eq!(printable("it's \"ä\"\n\u{1b}[2J"), "it's \"ä\"\\n\\u{1b}[2J");
+        assert_eq!(printable(&"a".repeat(1001)), "a".repeat(1000) + "…");
+    }
 
     #[test]
     fn a_redirect_is_told_without_secrets_and_with_the_address_to_give() {
