@@ -54,6 +54,7 @@ use crate::law::{NoiseBulk, NoiseError, NoiseLaw, split_spectrum};
 use crate::linalg::{sort_descending, sorted_descending, symmetric_eigen, symmetric_eigenvalues};
 use crate::mechanism::MechanismError;
 use crate::privacy::PrivacyError;
+use crate::subspace::share_of_structure;
 
 /// The eigenvalues of a true second-moment matrix, or of a true covariance for tasks with
 /// [centring](crate::centring): a few above an isotropic bulk, in the units of the encoded features.
@@ -214,6 +215,8 @@ impl NoiseLaw {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Prediction {
+    /// The expected [share found](crate::subspace::share_found) of the structure; `None` without signals.
+    pub share_found: Option<f64>,
     /// Expected `||sin Theta||_F^2` of the whole subspace, 0 to `uninformed`: the sum over the components.
     pub sin_theta_squared: f64,
     /// For each component v, most variance first, the expected `1 - ||V^T v||^2`: the part of the true component that
@@ -231,7 +234,8 @@ pub struct Prediction {
 /// Serializes a prediction of a plan, which itself has the error of a random subspace.
 fn alone<S: Serializer>(prediction: &Option<Prediction>, serializer: S) -> Result<S::Ok, S::Error> {
     let Some(found) = prediction else { return serializer.serialize_none() };
-    let mut document = serializer.serialize_struct("Prediction", 4)?;
+    let mut document = serializer.serialize_struct("Prediction", 5)?;
+    document.serialize_field("share_found", &found.share_found)?;
     document.serialize_field("sin_theta_squared", &found.sin_theta_squared)?;
     document.serialize_field("per_component", &found.per_component)?;
     document.serialize_field("recoverable", &found.recoverable)?;
@@ -264,12 +268,27 @@ pub(crate) fn predict(spectrum: &Spectrum, rank: Rank, law: &NoiseLaw) -> Result
     let (threshold, level) = (bulk.threshold(), spectrum.bulk);
     let is_above = |index: usize| spectrum.signals.get(index).copied().unwrap_or(level) > threshold;
     Ok(Prediction {
+        share_found: share_found(spectrum, &captured, &per_component),
         sin_theta_squared: per_component.iter().sum(),
         per_component,
         recoverable: (0..rank.value()).map(is_above).collect(),
         uninformed: k * (1.0 - k / d),
         threshold,
     })
+}
+
+/// The expected share of the structure, of which `captured` are the expected squared cosines of all signals, and
+/// `missed` what is left of the leading k components.
+fn share_found(spectrum: &Spectrum, captured: &[f64], missed: &[f64]) -> Option<f64> {
+    let random = missed.len() as f64 / spectrum.dimension as f64;
+    let (mut found, mut most, mut of_random) = (0.0, 0.0, 0.0);
+    for (index, (signal, &captured)) in spectrum.signals.iter().zip(captured).enumerate() {
+        let above = signal - spectrum.bulk;
+        found += above * missed.get(index).map_or(captured, |missed| 1.0 - missed);
+        most += if index < missed.len() { above } else { 0.0 };
+        of_random += above * random;
+    }
+    share_of_structure(found, most, of_random).map(|share| share.min(1.0))
 }
 
 /// Predicts the error of the leading components of the estimate itself, with its own spectrum.
@@ -417,6 +436,29 @@ mod tests {
         let tied = Spectrum::new(20, vec![0.4, 0.4], 0.01).unwrap();
         let half = predict(&tied, rank(1), &law).unwrap().sin_theta_squared;
         assert!((half - 0.5).abs() < 1e-3, "{half}");
+    }
+
+    /// Equal components of a number that is asked for have the share of their squared cosines; ties with one that is
+    /// left out cost none of it.
+    #[test]
+    fn the_share_found_is_that_of_the_error_for_equal_components_and_that_of_the_variance_for_others() {
+        let law = double_cap_law(40, 2.0, 3000);
+        for (signals, k) in [(vec![0.3], 1), (vec![0.2; 3], 3)] {
+            let found = predict(&Spectrum::of_unit_trace(40, signals).unwrap(), rank(k), &law).unwrap();
+            let expected = 1.0 - found.sin_theta_squared / found.uninformed;
+            assert!((found.share_found.unwrap() - expected).abs() < 1e-12 && expected < 0.97, "{found:?}");
+        }
+        let law = double_cap_law(20, 2.0, 10_000_000);
+        let of = |signals, k| predict(&Spectrum::new(20, signals, 0.01).unwrap(), rank(k), &law).unwrap();
+        let tied = of(vec![0.4, 0.4], 1);
+        assert!((tied.sin_theta_squared - 0.5).abs() < 1e-3 && tied.share_found.unwrap() > 0.999, "{tied:?}");
+        // What is missed of the weaker one is the smaller part of the structure.
+        let law = double_cap_law(20, 2.0, 2000);
+        let unequal = predict(&Spectrum::new(20, vec![0.4, 0.06], 0.01).unwrap(), rank(2), &law).unwrap();
+        let of_error = 1.0 - unequal.sin_theta_squared / unequal.uninformed;
+        assert!(unequal.share_found.unwrap() > of_error + 0.1, "{unequal:?}");
+        assert_eq!(of(vec![], 3).share_found, None);
+        assert_eq!(of(vec![0.4], 20).share_found, None);
     }
 
     #[test]

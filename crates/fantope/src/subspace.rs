@@ -19,6 +19,9 @@ pub const INDEPENDENCE_TOLERANCE: f64 = 1e-10;
 /// Entries within this relative distance of the largest count as tied in the sign convention: `1e-9`.
 const SIGN_TIE_TOLERANCE: f64 = 1e-9;
 
+/// The rounding of a sum of variances, relative to it: `1e-12`.
+const ROUNDING: f64 = 1e-12;
+
 /// A subspace, held as an orthonormal `d × k` basis (column-major, `1 ≤ k ≤ d`).
 ///
 /// The constructor guarantees orthonormality up to rounding, but not which basis of the subspace it is.
@@ -171,6 +174,38 @@ pub fn captured_variance(subspace: &Subspace, covariance: &DMatrix<f64>) -> Resu
     Ok((covariance * &subspace.basis).dot(&subspace.basis))
 }
 
+/// Share of the structure of `A` found by the subspace: its variance above what a random subspace has on average, over
+/// that of `best`, the span of the leading `k` eigenvectors of `A`.
+///
+/// ```text
+/// (tr(Vᵀ A V) − (k/d) tr A) / (λ₁ + … + λ_k − (k/d) tr A)
+/// ```
+///
+/// 1 for the best subspace, 0 for a random one on average, and below 0 for one that is worse. `None` where all subspaces
+/// have the same variance.
+///
+/// # Errors
+///
+/// [`SubspaceError::Mismatch`] unless both have the same dimension and rank, and `covariance` is `d × d`.
+pub fn share_found(
+    subspace: &Subspace,
+    best: &Subspace,
+    covariance: &DMatrix<f64>,
+) -> Result<Option<f64>, SubspaceError> {
+    check_match(subspace, best)?;
+    let [captured, most] = [captured_variance(subspace, covariance)?, captured_variance(best, covariance)?];
+    let random = subspace.rank() as f64 / subspace.dimension() as f64 * covariance.trace();
+    Ok(share_of_structure(captured, most, random))
+}
+
+/// The [share found](share_found), from the variances along a subspace, along the best one and, on average, along a
+/// random one. `None` where the last two differ by no more than rounding, or are no numbers.
+#[must_use]
+pub fn share_of_structure(captured: f64, most: f64, random: f64) -> Option<f64> {
+    let share = (captured - random) / (most - random);
+    (share.is_finite() && most - random > ROUNDING * most).then_some(share)
+}
+
 /// Gives every column its conventional sign: the entry of largest magnitude is positive.
 ///
 /// Magnitudes within a relative `1e-9` of the largest are tied, and the lowest row decides, so that rounding on
@@ -224,7 +259,10 @@ fn residual(a: &Subspace, b: &Subspace) -> DMatrix<f64> {
 mod tests {
     use super::*;
     use crate::linalg::sort_descending;
+    use chacha20::ChaCha8Rng;
     use nalgebra::DVector;
+    use rand::{RngExt, SeedableRng};
+    use rand_distr::StandardNormal;
 
     fn line(angle: f64) -> Subspace {
         Subspace::new(&DMatrix::from_column_slice(3, 1, &[angle.cos(), angle.sin(), 0.0])).unwrap()
@@ -300,6 +338,53 @@ mod tests {
         let covariance = DMatrix::from_diagonal(&DVector::from_vec(vec![3.0, 2.0, 1.0]));
         assert_eq!(captured_variance(&a, &covariance).unwrap(), 4.0);
         assert!(matches!(captured_variance(&a, &DMatrix::zeros(2, 2)), Err(SubspaceError::Mismatch { .. })));
+    }
+
+    /// Of 2,000 random planes the mean share is 0 to 4.9 standard errors.
+    #[test]
+    fn the_share_found_is_1_for_the_best_subspace_and_0_for_random_ones_on_average() {
+        let covariance = DMatrix::from_diagonal(&DVector::from_vec(vec![5.0, 3.0, 1.0, 0.5, 0.5]));
+        let best = Subspace::new(&DMatrix::identity(5, 2)).unwrap();
+        assert_eq!(share_found(&best, &best, &covariance).unwrap(), Some(1.0));
+        let mut rng = ChaCha8Rng::seed_from_u64(7);
+        let shares: Vec<f64> = (0..2000)
+            .map(|_| Subspace::new(&DMatrix::from_fn(5, 2, |_, _| rng.sample(StandardNormal))).unwrap())
+            .map(|random| share_found(&random, &best, &covariance).unwrap().unwrap())
+            .collect();
+        let mean = shares.iter().sum::<f64>() / 2000.0;
+        let square = shares.iter().map(|share| (share - mean).powi(2)).sum::<f64>() / 2000.0;
+        assert!(mean.abs() < 4.9 * (square / 2000.0).sqrt() && square > 0.01, "{mean} {square}");
+        assert!(shares.iter().all(|share| *share <= 1.0) && shares.iter().any(|share| *share < 0.0));
+    }
+
+    #[test]
+    fn the_share_found_is_that_of_the_sines_where_components_have_one_variance() {
+        let turned = DMatrix::from_fn(4, 2, |row, column| f64::from(u8::from(row == column)) + 0.1 * row as f64);
+        for rank in [1, 2] {
+            let best = Subspace::new(&DMatrix::identity(4, rank)).unwrap();
+            let found = Subspace::new(&turned.columns(0, rank).into_owned()).unwrap();
+            let covariance = DMatrix::from_fn(4, 4, |row, column| match (row == column, row < rank) {
+                (true, true) => 3.0,
+                (true, false) => 0.5,
+                _ => 0.0,
+            });
+            let k = rank as f64;
+            let expected = 1.0 - sin_theta_squared(&found, &best).unwrap() / (k * (1.0 - k / 4.0));
+            let share = share_found(&found, &best, &covariance).unwrap().unwrap();
+            assert!((share - expected).abs() < 1e-14 && share < 0.99, "{share} {expected}");
+            assert!(share_found(&found, &line(0.0), &covariance).is_err());
+        }
+    }
+
+    #[test]
+    fn without_structure_there_is_no_share_of_it() {
+        let best = Subspace::new(&DMatrix::identity(3, 1)).unwrap();
+        for level in [0.0, 0.1, 1e300, f64::NAN] {
+            assert_eq!(share_found(&line(0.3), &best, &DMatrix::from_diagonal_element(3, 3, level)).unwrap(), None);
+        }
+        let whole = Subspace::new(&DMatrix::identity(3, 3)).unwrap();
+        let covariance = DMatrix::from_diagonal(&DVector::from_vec(vec![0.3, 0.2, 0.1]));
+        assert_eq!(share_found(&whole, &whole, &covariance).unwrap(), None);
     }
 
     #[test]
