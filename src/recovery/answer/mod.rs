@@ -61,7 +61,9 @@ use crate::law::{DRAWS, NoiseLaw};
 use crate::linalg::leading_eigen;
 use crate::mechanism::HostilePull;
 use crate::prediction::{PredictionError, Spectrum, predict, predict_from_estimate};
-use crate::subspace::{Subspace, SubspaceError, captured_variance, orient_columns_in_place, sin_theta_squared};
+use crate::subspace::{
+    Subspace, SubspaceError, captured_variance, orient_columns_in_place, share_found, sin_theta_squared,
+};
 use crate::task::Task;
 
 /// The simpler methods that are compared.
@@ -277,6 +279,7 @@ impl Answer {
                 eigenvalues: best.values.as_slice().to_vec(),
                 captured_variance: share(&ours)?,
                 largest_captured_variance: share(&theirs)?,
+                share_found: share_found(&ours, &theirs, reference)?,
             },
         };
         Ok((theirs, compared))

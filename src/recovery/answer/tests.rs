@@ -138,7 +138,11 @@ fn sparse_components_come_with_scores_path_and_simpler_methods() {
     // The reference is the estimate, whose own components are one of the simpler methods.
     assert!(baselines.pca.sin_theta_squared.unwrap() < 1e-12);
     assert!((compared.sin_theta_squared - baselines.pca.distance).abs() < 1e-12);
-    assert!(compared.reference.captured_variance <= compared.reference.largest_captured_variance);
+    let reference = &compared.reference;
+    assert!(reference.captured_variance <= reference.largest_captured_variance);
+    let beyond_random = |share: f64| share - found.asked.rank as f64 / DIMENSION as f64;
+    let share = beyond_random(reference.captured_variance) / beyond_random(reference.largest_captured_variance);
+    assert!((reference.share_found.unwrap() - share).abs() < 1e-9, "{reference:?}");
     assert_eq!(solved.support, solved.rows.iter().map(|row| format!("c{}", row + 1)).collect::<Vec<_>>());
 }
 
@@ -250,7 +254,10 @@ fn components_about_a_mean_come_with_their_error_and_its_interval() {
     let found = collected.answer(&question).unwrap();
     let predicted = predict_from_estimate(&collected.covariance, rank(1)).unwrap();
     assert!(predicted.sin_theta_squared < 0.5 * predicted.uninformed, "{predicted:?}");
-    let interval = found.trust.confidence.unwrap().interval;
+    let confidence = found.trust.confidence.unwrap();
+    let interval = confidence.interval;
+    let (share, interval_of_share) = (predicted.share_found.unwrap(), confidence.share_found.unwrap());
+    assert!(interval_of_share.lower < share && share < interval_of_share.upper, "{interval_of_share:?} {share}");
     assert!(
         interval.lower < predicted.sin_theta_squared && predicted.sin_theta_squared < interval.upper,
         "{interval:?}"
@@ -273,6 +280,9 @@ fn the_intervals_of_two_models_hold_those_of_each() {
     let found = Confidence::of(&first, Some(&second));
     let [one, other] = [&first, &second].map(|model| model.interval(0.95));
     assert_eq!((found.interval.lower, found.interval.upper), (one.lower.min(other.lower), one.upper.max(other.upper)));
+    let [one, other] = [&first, &second].map(|model| model.share_found(0.95).unwrap());
+    let share = found.share_found.unwrap();
+    assert_eq!((share.lower, share.upper), (one.lower.min(other.lower), one.upper.max(other.upper)));
     let [one, other] = [&first, &second].map(|model| model.components[0].interval(0.95));
     let interval = found.components[0].interval;
     assert_eq!((interval.lower, interval.upper), (one.lower.min(other.lower), one.upper.max(other.upper)));

@@ -74,6 +74,8 @@ pub struct ReferenceAnswer {
     pub captured_variance: f64,
     /// The share that its own components capture.
     pub largest_captured_variance: f64,
+    /// The share of its structure that the recovered components find.
+    pub share_found: Option<f64>,
 }
 
 /// Another collection, compared with the one that components were asked of.
@@ -99,6 +101,8 @@ pub struct Confidence {
     pub interval: Interval,
     /// The median of the replicates.
     pub median: f64,
+    /// For the share of the structure that the components find.
+    pub share_found: Option<Interval>,
     /// One by one.
     pub components: Vec<ComponentInterval>,
     /// For every feature, the share of replicates that have it in their support.
@@ -123,11 +127,13 @@ pub struct ComponentInterval {
 impl Confidence {
     /// Of the replicates of one model or of two: an interval holds those of both.
     pub(super) fn of(outcome: &Bootstrap, second: Option<&Bootstrap>) -> Self {
-        let of_both = |of: &dyn Fn(&Bootstrap) -> Interval| {
-            let own = of(outcome);
-            let Some(other) = second.map(of) else { return own };
-            Interval { lower: own.lower.min(other.lower), upper: own.upper.max(other.upper) }
+        let joined = |(own, other): (Interval, Interval)| Interval {
+            lower: own.lower.min(other.lower),
+            upper: own.upper.max(other.upper),
         };
+        let other = second.unwrap_or(outcome);
+        let of_both = |of: &dyn Fn(&Bootstrap) -> Interval| joined((of(outcome), of(other)));
+        let shares = outcome.share_found(LEVEL).zip(other.share_found(LEVEL));
         let components = outcome.components.iter().enumerate().map(|(index, component)| ComponentInterval {
             eigenvalue: component.eigenvalue,
             distinguishable: component.distinguishable,
@@ -138,6 +144,7 @@ impl Confidence {
             level: LEVEL,
             interval: of_both(&|outcome| outcome.interval(LEVEL)),
             median: outcome.median(),
+            share_found: shares.map(joined),
             components: components.collect(),
             support_stability: outcome.support_stability.clone(),
             loading_errors: columns_of(&outcome.loading_errors),

@@ -9,7 +9,8 @@
 //!    that ends up inside the noise says only that the true one is below the threshold: it is drawn uniformly between
 //!    bulk and threshold;
 //! 2. draws an estimate from the model with the eigenvalues so corrected, recovers its components by the same method,
-//!    and measures `||sin Theta||_F^2` between them and the model's.
+//!    and measures `||sin Theta||_F^2` between them and the model's, and the share of the model's structure that they
+//!    find.
 //!
 //! The quantiles of these errors are an interval for the error of the components reported (a prediction interval: that
 //! error is a random number that the collection has already drawn). Without the first step the interval would ignore
@@ -29,15 +30,15 @@ mod model;
 
 use core::ops::ControlFlow;
 
-use nalgebra::DMatrix;
+use nalgebra::{DMatrix, DVector};
 use rand::Rng;
 use serde::Serialize;
 
 pub(super) use self::model::Model;
 use super::{Components, FantopeSolution, RecoveryError};
-use crate::law::{NoiseError, NoiseLaw};
-use crate::linalg::sort_ascending;
-use crate::subspace::{Subspace, SubspaceError};
+use crate::law::{NoiseError, NoiseLaw, SpikedCovariance};
+use crate::linalg::{sort_ascending, sort_descending};
+use crate::subspace::{Subspace, SubspaceError, share_of_structure};
 
 /// The fewest replicates that are accepted: with fewer, not even a 90 % interval has a replicate outside.
 pub const FEWEST_REPLICATES: usize = 20;
@@ -109,6 +110,10 @@ pub struct Bootstrap {
     /// `||sin Theta||_F^2` of the replicates, ascending, where every component that cannot be distinguished from noise
     /// counts in full.
     largest_errors: Vec<f64>,
+    /// The shares of the structure that the replicates find, ascending; none of those without structure.
+    shares: Vec<f64>,
+    /// The same, where nothing is found of a component that cannot be distinguished from noise.
+    least_shares: Vec<f64>,
 }
 
 /// The results of the replicates for one component.
@@ -167,7 +172,7 @@ pub fn bootstrap<R: Rng + ?Sized>(
         for (model, outcome) in models.into_iter().flatten() {
             let perturbed = model.perturbed(rng)?;
             let Some(recovered) = estimator(&model.draw(&perturbed, rng)?)? else { break 'replicates };
-            outcome.add(&model.components, &recovered)?;
+            outcome.add(&model.components, &perturbed, &recovered)?;
         }
         if progress(BootstrapProgress { done, replicates }).is_break() {
             break;
@@ -193,6 +198,17 @@ impl Bootstrap {
     pub fn interval(&self, level: f64) -> Interval {
         let tail = 0.5 * (1.0 - level);
         Interval { lower: quantile(&self.errors, tail), upper: quantile(&self.largest_errors, 1.0 - tail) }
+    }
+
+    /// Central interval for the [share](crate::subspace::share_found) of the structure that the components reported
+    /// find, with `level` coverage. Its lower end finds nothing of components that cannot be distinguished from noise.
+    /// `None` where the population may have no structure.
+    #[must_use]
+    pub fn share_found(&self, level: f64) -> Option<Interval> {
+        let tail = 0.5 * (1.0 - level);
+        let interval =
+            || Interval { lower: quantile(&self.least_shares, tail), upper: quantile(&self.shares, 1.0 - tail) };
+        (self.shares.len() == self.errors.len()).then(interval)
     }
 
     /// The median of the replicates' errors: an estimate of the error of the components reported.
@@ -237,10 +253,18 @@ impl Bootstrap {
             loading_errors: DMatrix::zeros(dimension, rank),
             errors: vec![],
             largest_errors: vec![],
+            shares: vec![],
+            least_shares: vec![],
         }
     }
 
-    fn add(&mut self, truth: &DMatrix<f64>, recovered: &SubspaceEstimate) -> Result<(), BootstrapError> {
+    /// Adds what was recovered of the components `truth`, the first ones of the `population` drawn from.
+    fn add(
+        &mut self,
+        truth: &DMatrix<f64>,
+        population: &SpikedCovariance,
+        recovered: &SubspaceEstimate,
+    ) -> Result<(), BootstrapError> {
         let (dimension, rank) = truth.shape();
         let subspace = subspace_of(recovered, dimension)?;
         if subspace.rank() != rank {
@@ -254,6 +278,7 @@ impl Bootstrap {
             error += missed;
             largest += if component.distinguishable { missed } else { 1.0 };
         }
+        self.add_share(&subspace, population);
         self.errors.push(error);
         self.largest_errors.push(f64::min(largest, rank.min(dimension - rank) as f64));
         for &row in &recovered.support {
@@ -268,13 +293,29 @@ impl Bootstrap {
         Ok(())
     }
 
+    /// Adds the share of the structure of the `population` that the subspace finds, all relative to the isotropic rest.
+    fn add_share(&mut self, subspace: &Subspace, population: &SpikedCovariance) {
+        let (dimension, rank) = subspace.basis().shape();
+        let mut above = population.variances().map(|variance| variance - population.bulk());
+        let along = subspace.basis().tr_mul(population.components());
+        let captured = DVector::from_fn(above.len(), |index, _| above[index] * along.column(index).norm_squared());
+        let hidden = self.components.iter().zip(&captured).filter(|(component, _)| !component.distinguishable);
+        let hidden: f64 = hidden.map(|(_, captured)| captured).sum();
+        sort_descending(above.as_mut_slice());
+        let (most, random) = (above.rows(0, rank).sum(), rank as f64 / dimension as f64 * above.sum());
+        let share = |captured| share_of_structure(captured, most, random);
+        self.shares.extend(share(captured.sum()));
+        self.least_shares.extend(share(captured.sum() - hidden));
+    }
+
     fn finish(mut self) -> Result<Self, BootstrapError> {
         let replicates = self.errors.len();
         if replicates < FEWEST_REPLICATES {
             return Err(BootstrapError::Cancelled(replicates));
         }
         let by_component = self.components.iter_mut().map(|component| &mut component.errors);
-        for values in by_component.chain([&mut self.errors, &mut self.largest_errors]) {
+        let of_all = [&mut self.errors, &mut self.largest_errors, &mut self.shares, &mut self.least_shares];
+        for values in by_component.chain(of_all) {
             sort_ascending(values);
         }
         self.support_stability.iter_mut().for_each(|count| *count /= replicates as f64);
@@ -331,6 +372,7 @@ mod tests {
     use super::*;
     use crate::law::tests::{double_cap_law, unit_trace};
     use crate::recovery::{AdmmSettings, FantopeProblem, Penalty, Rank, principal_components, solve_admm};
+    use crate::subspace::share_found;
     use chacha20::ChaCha12Rng;
     use rand::SeedableRng;
 
@@ -369,6 +411,8 @@ mod tests {
         assert!(first.upper < 0.5 && second.upper == 1.0, "{first:?} {second:?}");
         let both = found.interval(0.9);
         assert!(both.upper >= 1.0 && both.upper < 1.0 + 2.0 * first.upper && both.lower > first.lower, "{both:?}");
+        let share = found.share_found(0.9).unwrap();
+        assert!(share.lower < share.upper && share.upper <= 1.0, "{share:?}");
         assert_eq!(found.support_stability, [1.0; 20]);
         let zero = bootstrap(&DMatrix::zeros(20, 20), &law, 20, pca(1), &mut rng(), go).unwrap();
         assert_eq!(zero.interval(0.95).upper, 1.0);
@@ -391,6 +435,34 @@ mod tests {
         assert!(found.loading_errors.amax() < 0.2, "{}", found.loading_errors);
         let dense = bootstrap(&estimate, &law, 30, pca(1), &mut rng(), go).unwrap();
         assert!(found.median() < 0.7 * dense.median(), "{} {}", found.median(), dense.median());
+    }
+
+    /// That of the population's matrix, whose second component is the weakest of three and hidden in the noise.
+    #[test]
+    fn the_share_of_a_replicate_is_that_of_its_population_and_less_where_a_component_is_hidden() {
+        let variances = DVector::from_vec(vec![0.4, 0.1, 0.2]);
+        let population = SpikedCovariance::new(DMatrix::identity(6, 3), variances, 0.05).unwrap();
+        let found = Subspace::new(&DMatrix::from_fn(6, 2, |row, column| 1.0 / (1 + row + 7 * column) as f64)).unwrap();
+        let first_and_third = DMatrix::from_fn(6, 2, |row, column| if row == 2 * column { 1.0 } else { 0.0 });
+        let best = Subspace::new(&first_and_third).unwrap();
+        let component = |distinguishable| ComponentConfidence { eigenvalue: 0.0, distinguishable, errors: vec![] };
+        let mut outcome = Bootstrap {
+            components: vec![component(true), component(false)],
+            support_stability: vec![],
+            loading_errors: DMatrix::zeros(6, 2),
+            errors: vec![0.0],
+            largest_errors: vec![],
+            shares: vec![],
+            least_shares: vec![],
+        };
+        outcome.add_share(&found, &population);
+        let Interval { lower, upper } = outcome.share_found(0.95).unwrap();
+        let expected = share_found(&found, &best, &population.matrix()).unwrap().unwrap();
+        assert!((upper - expected).abs() < 1e-12, "{upper} {expected}");
+        let hidden = 0.05 * found.basis().row(1).norm_squared();
+        assert!((upper - lower - hidden / (0.5 - 0.55 / 3.0)).abs() < 1e-12 && lower < upper, "{lower} {upper}");
+        outcome.errors.push(0.0);
+        assert_eq!(outcome.share_found(0.95), None, "one without structure");
     }
 
     #[test]
