@@ -46,7 +46,8 @@ impl Setting {
     }
 
     fn mean_error(&self, spec: MechanismSpec) -> f64 {
-        self.run(&[self.mechanism(spec)]).iter().map(|result| result.by_mechanism[0][0]).sum::<f64>() / TRIALS as f64
+        let results = self.run(&[self.mechanism(spec)]);
+        results.iter().map(|result| result.by_mechanism[0][0].sin_theta_squared).sum::<f64>() / TRIALS as f64
     }
 
     /// `k tau^2 (d - k) / theta^2` with `tau^2 = entry variance × (1 + gain lambda) / n`: the noise of double-cap is
@@ -103,10 +104,12 @@ fn without_noise_the_error_is_that_of_sampling() {
     for result in setting.run(&[]) {
         assert!(result.by_mechanism.is_empty());
         // Sampling alone: first order k (d - k) lambda bulk / theta^2 / n, about 0.003.
-        assert!((1e-4..0.02).contains(&result.non_private), "{}", result.non_private);
+        assert!((1e-4..0.02).contains(&result.non_private.sin_theta_squared), "{result:?}");
     }
     let private = setting.run(&[setting.mechanism(double_cap(2.0))]);
-    assert!(private.iter().all(|result| result.by_mechanism[0][0] > result.non_private));
+    let errors =
+        |result: &TrialResult| [result.by_mechanism[0][0], result.non_private].map(|one| one.sin_theta_squared);
+    assert!(private.iter().map(errors).all(|[private, non_private]| private > non_private));
 }
 
 /// Reports that carry nothing about the entries looked at: the zero vector where it may be clipped, and otherwise e_1,

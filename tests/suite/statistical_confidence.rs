@@ -132,7 +132,7 @@ fn predictions_are_those_of_simulation() {
             let (reports, centring) = (Reports::Randomized, None);
             let trial = Trial { population: &population, mechanisms: &mechanisms, records, rank, reports, centring };
             let result = trial.run(&[RecoveryMethod::Pca], &mut rng, |_| {}).unwrap();
-            simulated += result.by_mechanism[0][0] / trials as f64;
+            simulated += result.by_mechanism[0][0].sin_theta_squared / trials as f64;
         }
         let k = rank.value();
         let SpikedSpectrum { signal, bulk } = SpikedSpectrum::new(dimension, rank, SIGNAL).unwrap();

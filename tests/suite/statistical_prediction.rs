@@ -62,7 +62,7 @@ fn simulated(setting: Setting, records: u64, trials: u64, mechanisms: &[Mechanis
             let reports = Reports::Drawn;
             let trial = Trial { population: &population, mechanisms, records, rank, reports, centring };
             let result = trial.run(&[RecoveryMethod::Pca], &mut rng, |_| {}).unwrap();
-            result.by_mechanism.iter().map(|errors| errors[0]).collect()
+            result.by_mechanism.iter().map(|methods| methods[0].sin_theta_squared).collect()
         })
         .collect();
     (0..mechanisms.len())

@@ -21,6 +21,14 @@ pub struct Format {
     json: bool,
 }
 
+/// How much of a result the text has.
+#[derive(Args, Clone, Copy)]
+pub struct Details {
+    /// Print everything that is known, not only what matters first
+    #[arg(long = "details")]
+    pub wanted: bool,
+}
+
 impl Format {
     /// Prints `result` as JSON, or `text` of it, in lines that fit a terminal: on standard output, or where that is
     /// taken on standard error.
@@ -128,6 +136,23 @@ pub fn wrote(target: Option<impl core::fmt::Display>) -> String {
 
 const WROTE: &str = "wrote ";
 
+/// A share in percent, with one place.
+pub(super) fn tenths(share: f64) -> String {
+    // Of a mean that is 0 up to rounding no sign is shown.
+    format!("{:.1} %", (1000.0 * share).round() / 10.0 + 0.0)
+}
+
+/// A share of the structure in words. What is below all of it is not shown as all.
+pub(super) fn of_structure(share: f64) -> String {
+    let percent = 100.0 * share;
+    let shown = if (99.0..100.0).contains(&percent) {
+        format!("{:.1}", (10.0 * percent).floor() / 10.0)
+    } else {
+        format!("{:.0}", percent.round() + 0.0)
+    };
+    format!("{shown} % of the structure")
+}
+
 /// An error with the scale that it is on.
 pub(super) fn on_scale(error: f64, uninformed: f64) -> String {
     format!("||sin Theta||_F^2 = {error:.4} (0 is the same subspace, {uninformed:.2} a random one)")
@@ -184,6 +209,14 @@ mod tests {
         let of = |value, places| at_most(Epsilon::new(value).unwrap(), places);
         assert_eq!([of(2.0, 6), of(0.123_456_4, 6), of(0.5, 4)], ["2.000000", "0.123457", "0.5000"]);
         assert_eq!([of(1.2e-6, 6), of(1.2001e-9, 4)], ["1.20e-6", "1.21e-9"]);
+    }
+
+    #[test]
+    fn a_share_of_the_structure_is_shown_as_all_of_it_only_where_it_is() {
+        for (share, text) in [(0.934, "93"), (0.991, "99.1"), (0.999_99, "99.9"), (1.0, "100"), (-0.004, "0")] {
+            assert_eq!(of_structure(share), format!("{text} % of the structure"));
+        }
+        assert_eq!([tenths(0.954_32), tenths(-0.000_2)], ["95.4 %", "0.0 %"]);
     }
 
     #[test]

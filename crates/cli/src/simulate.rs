@@ -13,14 +13,15 @@ use ldp_pca::privacy::{Delta, Epsilon, Guarantee};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Rank};
 use ldp_pca_simulation::{
-    RecoveryMethod, Reports, SpikedModel, SpikedSpectrum, Trial, TrialResult, TurnedSample, WavesResult, WavesTrial,
+    Recovered, RecoveryMethod, Reports, SpikedModel, SpikedSpectrum, Trial, TrialResult, TurnedSample, WavesResult,
+    WavesTrial,
 };
 use rand::SeedableRng;
 use serde::Serialize;
 
 use super::choice::{Choice, one_of};
 use super::error::{CliError, Result};
-use super::output::{Format, bar, grouped, plural};
+use super::output::{Details, Format, bar, grouped, plural, tenths};
 use super::parallel::on_all_cores;
 use super::parameters::{self, MechanismParameters, PopulationMean};
 use super::task::{sample_text, waves_text};
@@ -28,9 +29,10 @@ use super::task::{sample_text, waves_text};
 /// Measure the error to expect, on synthetic records
 ///
 /// Draws unit-norm records of the spiked model (g + sqrt(signal) V f, normalised), randomizes every one, sums the
-/// reports, recovers the components and compares them with V. The error ||sin Theta||_F^2 is 0 for the same subspace
-/// and k (1 - k/d) for a random one. The model has mean 0; with --mean-share its records are on a smaller sphere about
-/// a mean that is orthogonal to the components.
+/// reports, recovers the components and says which share of the structure they find: 100 % is all that k components can
+/// capture, 0 % what a random subspace captures on average. With --details also the error ||sin Theta||_F^2, which is 0
+/// for the same subspace and k (1 - k/d) for a random one. The model has mean 0; with --mean-share its records are on a
+/// smaller sphere about a mean that is orthogonal to the components.
 #[derive(Args)]
 pub(super) struct Simulate {
     /// How records are randomized
@@ -93,6 +95,8 @@ pub(super) struct Simulate {
     )]
     penalty_factor: f64,
     #[command(flatten)]
+    details: Details,
+    #[command(flatten)]
     format: Format,
 }
 
@@ -122,6 +126,8 @@ const REPORTS: [Choice<Reports>; 2] = [
 
 #[derive(Serialize)]
 struct SimulateResult {
+    /// By the first method; none without structure.
+    share_found: Option<Figures>,
     /// By the first method.
     sin_theta_squared: Figures,
     methods: Vec<MethodFigures>,
@@ -133,10 +139,13 @@ struct SimulateResult {
     waves: Option<TwoWaves>,
     #[serde(skip_serializing_if = "Option::is_none")]
     first_wave: Option<Figures>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_wave_share_found: Option<Figures>,
     /// The sample in the first wave's place; its own error is `first_wave`.
     #[serde(skip_serializing_if = "Option::is_none")]
     sample: Option<TurnedSample>,
     non_private: Figures,
+    non_private_share_found: Option<Figures>,
     /// Expected value for a random subspace: k (1 - k/d).
     random_subspace: f64,
     report_bytes: Option<usize>,
@@ -162,13 +171,16 @@ struct Figures {
 #[derive(Serialize)]
 struct MethodFigures {
     method: &'static str,
+    share_found: Option<Figures>,
     sin_theta_squared: Figures,
 }
 
 impl Figures {
-    fn of(values: impl Iterator<Item = f64>) -> Self {
-        let values: Vec<f64> = values.collect();
-        Self { mean: values.iter().sum::<f64>() / values.len() as f64, values }
+    /// The shares found, and the errors.
+    fn of(recovered: &[Recovered]) -> (Option<Self>, Self) {
+        let of = |values: Vec<f64>| Self { mean: values.iter().sum::<f64>() / values.len() as f64, values };
+        let shares: Option<Vec<f64>> = recovered.iter().map(|one| one.share_found).collect();
+        (shares.map(of), of(recovered.iter().map(|one| one.sin_theta_squared).collect()))
     }
 }
 
@@ -184,36 +196,52 @@ impl Simulate {
         let guarantee = mechanism.as_ref().map(LocalRandomizer::guarantee);
         guarantee.iter().for_each(parameters::warn_of);
         let (names, methods): (Vec<_>, Vec<_>) = self.method.iter().map(|method| method.named(factor)).unzip();
+        let (k, d) = (self.rank.value() as f64, self.dimension as f64);
+        let random_subspace = k * (1.0 - k / d);
         let (waves, first_wave, results) = match self.waves {
             2 => {
                 let (waves, results) = self.two_waves(mechanism.as_ref())?;
-                let first = Figures::of(results.iter().map(|result| result.first_wave));
-                let of = |WavesResult { non_private, refined, .. }| {
-                    let by_mechanism = vec![vec![refined]];
-                    TrialResult { non_private, by_mechanism }
+                // Of equal components above an isotropic rest.
+                let recovered = |sin_theta_squared: f64| {
+                    let share = 1.0 - sin_theta_squared / random_subspace;
+                    let share_found = (self.signal > 0.0 && random_subspace > 0.0).then_some(share);
+                    Recovered { share_found, sin_theta_squared }
                 };
-                (Some(waves), Some(first), results.into_iter().map(of).collect())
+                let first: Vec<_> = results.iter().map(|result| recovered(result.first_wave)).collect();
+                let of = |WavesResult { non_private, refined, .. }| TrialResult {
+                    non_private: recovered(non_private),
+                    by_mechanism: vec![vec![recovered(refined)]],
+                };
+                (Some(waves), Some(Figures::of(&first)), results.into_iter().map(of).collect())
             }
             _ if self.sample_error.is_some() => return Err(CliError::usage("--sample-error goes with --waves 2")),
             _ => (None, None, self.trials(mechanism.as_slice(), &methods)?),
         };
-        let (k, d) = (self.rank.value() as f64, self.dimension as f64);
+        let (first_wave_share_found, first_wave) = first_wave.unzip();
+        let figures = |of: &dyn Fn(&TrialResult) -> Recovered| Figures::of(&results.iter().map(of).collect::<Vec<_>>());
         // Without randomization there is no noise, and every method has the error of the records themselves.
-        let figures = |index: usize| {
-            let value = |result: &TrialResult| result.by_mechanism.first().map_or(result.non_private, |by| by[index]);
-            Figures::of(results.iter().map(value))
+        let by_method = |index: usize| {
+            figures(&|result| result.by_mechanism.first().map_or(result.non_private, |methods| methods[index]))
         };
+        let (share_found, sin_theta_squared) = by_method(0);
+        let (non_private_share_found, non_private) = figures(&|result| result.non_private);
         let result = SimulateResult {
-            sin_theta_squared: figures(0),
+            share_found,
+            sin_theta_squared,
             methods: (names.into_iter().enumerate())
-                .map(|(index, method)| MethodFigures { method, sin_theta_squared: figures(index) })
+                .map(|(index, method)| {
+                    let (share_found, sin_theta_squared) = by_method(index);
+                    MethodFigures { method, share_found, sin_theta_squared }
+                })
                 .collect(),
             penalty_factor: self.method.iter().any(|method| *method != MethodName::Pca).then_some(factor),
             waves,
             first_wave,
+            first_wave_share_found: first_wave_share_found.flatten(),
             sample: self.sample_error.map(|error| TurnedSample { records: SAMPLE_RECORDS, error }),
-            non_private: Figures::of(results.iter().map(|result| result.non_private)),
-            random_subspace: k * (1.0 - k / d),
+            non_private,
+            non_private_share_found,
+            random_subspace,
             report_bytes: mechanism.as_ref().map(|mechanism| framed_bytes(mechanism.payload_bytes())),
             guarantee,
             claimed_delta,
@@ -224,7 +252,7 @@ impl Simulate {
             seed: self.seed,
             seconds: started.elapsed().as_secs_f64(),
         };
-        self.format.print(&result, SimulateResult::text)
+        self.format.print(&result, |result| result.text(self.details.wanted))
     }
 
     /// The mechanism, and the delta it claims where it gives another.
@@ -319,26 +347,37 @@ impl MethodName {
 }
 
 impl SimulateResult {
-    fn text(&self) -> String {
-        let mut text = format!(
-            "||sin Theta||_F^2 (0 is the same subspace, {:.2} a random one) over {} of {}, {} of {} dimensions\n",
-            self.random_subspace,
+    fn text(&self, details: bool) -> String {
+        let over = format!(
+            "{} of {}, {} of {} dimensions",
             plural(self.trials, "trial"),
             plural(self.records, "record"),
             self.rank,
             self.dimension
         );
-        let predicted = if self.sample.is_some() { sample_text } else { waves_text };
-        let first_wave = if self.sample.is_some() { "the sample" } else { "first wave" };
+        let mut text = match &self.share_found {
+            Some(share) => format!("finds {} of the structure: the mean over {over}\n", tenths(share.mean)),
+            None => format!("there is no structure to find: {over}\n"),
+        };
         // One method needs no name.
         let name = |method| if self.methods.len() == 1 { "private" } else { method };
-        let methods = self.methods.iter().map(|method| (name(method.method), &method.sin_theta_squared));
-        for (name, Figures { mean, values }) in methods.chain(self.first_wave.iter().map(|first| (first_wave, first))) {
-            let values = values.iter().map(|value| format!("{value:.4}")).collect::<Vec<_>>().join(", ");
-            text += &format!("  {name:<15}{mean:.4}   ({values})\n");
+        let shares = self.methods.iter().map(|method| (name(method.method), method.share_found.as_ref()));
+        text += &self.rows(
+            shares,
+            self.first_wave_share_found.as_ref(),
+            self.non_private_share_found.as_ref(),
+            0.0,
+            tenths,
+        );
+        if details {
+            let uninformed = self.random_subspace;
+            text += &format!("||sin Theta||_F^2 (0 is the same subspace, {uninformed:.2} a random one)\n");
+            let errors = self.methods.iter().map(|method| (name(method.method), Some(&method.sin_theta_squared)));
+            let non_private = Some(&self.non_private);
+            text +=
+                &self.rows(errors, self.first_wave.as_ref(), non_private, uninformed, |error| format!("{error:.4}"));
         }
-        text += &format!("  non-private    {:.4}\n", self.non_private.mean);
-        text += &format!("  a random one   {:.4}\n", self.random_subspace);
+        let predicted = if self.sample.is_some() { sample_text } else { waves_text };
         text.extend(self.waves.as_ref().map(predicted));
         text.extend(self.guarantee.map(|guarantee| format!("guarantee       {guarantee}\n")));
         text.extend(self.claimed_delta.map(|claimed| {
@@ -346,5 +385,25 @@ impl SimulateResult {
         }));
         text.extend(self.report_bytes.map(|bytes| format!("report          {} bytes\n", grouped(bytes as u64))));
         text + &format!("time            {:.1} s\n", self.seconds)
+    }
+
+    /// A line for each kind of subspace, with the mean and the values of its trials.
+    fn rows<'a>(
+        &self,
+        methods: impl Iterator<Item = (&'a str, Option<&'a Figures>)>,
+        first_wave: Option<&'a Figures>,
+        non_private: Option<&Figures>,
+        random: f64,
+        shown: impl Fn(f64) -> String,
+    ) -> String {
+        let mut text = String::new();
+        let first = if self.sample.is_some() { "the sample" } else { "first wave" };
+        for (name, figures) in methods.chain([(first, first_wave)]) {
+            let Some(Figures { mean, values }) = figures else { continue };
+            let values = values.iter().map(|&value| shown(value)).collect::<Vec<_>>().join(", ");
+            text += &format!("  {name:<15}{}   ({values})\n", shown(*mean));
+        }
+        text.extend(non_private.map(|found| format!("  non-private    {}\n", shown(found.mean))));
+        text + &format!("  a random one   {}\n", shown(random))
     }
 }

@@ -265,7 +265,8 @@ impl RecordsReader {
 pub fn trial_like(second_moment: &[f64], options: JsValue) -> Result<JsValue, JsValue> {
     let options: LikeOptions = read(options)?;
     let found = options.with_trial(second_moment, |like, rng| like.run(&[RecoveryMethod::Pca], rng))?;
-    object(&LikeFacts { errors: found.by_mechanism.concat(), non_private: found.non_private })
+    let errors = found.by_mechanism.concat().iter().map(|recovered| recovered.sin_theta_squared).collect();
+    object(&LikeFacts { errors, non_private: found.non_private.sin_theta_squared })
 }
 
 /// The estimate that the only mechanism makes of such a collection: an object.

@@ -2,6 +2,7 @@
 
 use chacha20::ChaCha12Rng;
 use js_sys::{Function, Reflect};
+use nalgebra::DMatrix;
 use rand::SeedableRng;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
@@ -15,8 +16,8 @@ use ldp_pca::privacy::Guarantee;
 use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Penalty, Rank, default_penalty, principal_components};
 use ldp_pca::subspace::Subspace;
 use ldp_pca_simulation::{
-    Estimate, Projection, ProjectionComparison, RecoveryMethod, Reports, SpikedModel, SpikedSpectrum, SupportCounts,
-    Trial,
+    Estimate, Projection, ProjectionComparison, Recovered, RecoveryMethod, Reports, SpikedModel, SpikedSpectrum,
+    SupportCounts, Trial,
 };
 
 /// The population, and the number of its collection.
@@ -150,9 +151,10 @@ impl GivenOptions {
             return Err(failure("argument", &problem));
         }
         let square = |numbers| matrix(numbers, self.dimension, self.dimension);
-        let truth = principal_components(&square(&self.second_moment)?, self.rank).map_err(thrown)?.vectors;
+        let covariance = square(&self.second_moment)?;
+        let truth = principal_components(&covariance, self.rank).map_err(thrown)?.vectors;
         let truth = Subspace::new(&truth).map_err(|error| failure("recovery", &error))?;
-        Ok(SimulatedCollection { truth, estimate: Estimate { matrix: square(&self.estimate)?, noise } })
+        Ok(SimulatedCollection { truth, covariance, estimate: Estimate { matrix: square(&self.estimate)?, noise } })
     }
 }
 
@@ -189,14 +191,14 @@ pub fn simulate_trial(collection: JsValue, methods: JsValue) -> Result<JsValue, 
     let methods: Vec<_> = methods.iter().map(method).collect();
     let mechanisms = collection.mechanisms()?;
     let result = collection.with_trial(&mechanisms, |trial, rng| trial.run(&methods, rng, |_| {}).map_err(thrown))?;
-    let facts = |(mechanism, errors): (&Mechanism, _)| MechanismFacts {
-        errors,
+    let facts = |(mechanism, methods): (&Mechanism, Vec<Recovered>)| MechanismFacts {
+        errors: methods.iter().map(|recovered| recovered.sin_theta_squared).collect(),
         report_bytes: framed_bytes(mechanism.payload_bytes()),
         guarantee: mechanism.guarantee(),
     };
     object(&TrialFacts {
         by_mechanism: mechanisms.iter().zip(result.by_mechanism).map(facts).collect(),
-        non_private: result.non_private,
+        non_private: result.non_private.sin_theta_squared,
     })
 }
 
@@ -205,6 +207,7 @@ pub fn simulate_trial(collection: JsValue, methods: JsValue) -> Result<JsValue, 
 #[derive(Debug)]
 pub struct SimulatedCollection {
     truth: Subspace,
+    covariance: DMatrix<f64>,
     estimate: Estimate,
 }
 
@@ -222,7 +225,8 @@ impl SimulatedCollection {
             let collected = trial.collect(rng, |_| {}).map_err(thrown)?;
             let exact = Estimate { matrix: collected.second_moment, noise: 0.0 };
             let estimate = collected.estimates.into_iter().next().unwrap_or(exact);
-            Ok(Self { truth: trial.population.subspace().clone(), estimate })
+            let (truth, covariance) = (trial.population.subspace().clone(), trial.population.covariance());
+            Ok(Self { truth, covariance, estimate })
         })
     }
 
@@ -241,7 +245,8 @@ impl SimulatedCollection {
                 default_penalty(self.estimate.noise, self.truth.dimension(), factor).map_err(thrown)?
             }
         };
-        let found = ProjectionComparison::new(&self.truth, &self.estimate.matrix, penalty).map_err(thrown)?;
+        let truth = (&self.truth, &self.covariance);
+        let found = ProjectionComparison::new(truth, &self.estimate.matrix, penalty).map_err(thrown)?;
         let projections = [found.truth, found.pca, found.soft_threshold, found.fantope];
         let matrices: Vec<f64> =
             projections.iter().flat_map(|projection| projection.matrix.as_slice()).copied().collect();
@@ -265,7 +270,8 @@ impl SimulatedCollection {
 
 impl From<Projection> for ProjectionFacts {
     fn from(projection: Projection) -> Self {
-        let Projection { matrix, sin_theta_squared, support, counts } = projection;
+        let Projection { matrix, recovered, support, counts } = projection;
+        let sin_theta_squared = recovered.sin_theta_squared;
         Self { sin_theta_squared, leverages: matrix.diagonal().as_slice().to_vec(), support, counts }
     }
 }

@@ -2,11 +2,11 @@
 
 use ldp_pca::linalg::sort_rows;
 use ldp_pca::recovery::{Penalty, Rank, principal_components, soft_threshold};
-use ldp_pca::subspace::{Subspace, sin_theta_squared};
+use ldp_pca::subspace::Subspace;
 use nalgebra::DMatrix;
 use serde::Serialize;
 
-use super::trial::{SimulationError, sparse_components};
+use super::trial::{Recovered, SimulationError, sparse_components};
 
 /// The share of a feature in the components above which it counts as taking part, as in the sparse solver.
 const TAKES_PART: f64 = 1e-4;
@@ -34,8 +34,8 @@ pub struct ProjectionComparison {
 pub struct Projection {
     /// `V V^T`, d × d. Its diagonal are the leverages: each feature's share in the components, 0 to 1.
     pub matrix: DMatrix<f64>,
-    /// `||sin Theta||_F^2` from the true subspace, 0 to k.
-    pub sin_theta_squared: f64,
+    /// The share that it finds of the true structure, and its distance from the true subspace.
+    pub recovered: Recovered,
     /// The features that take part, ascending from 0: for the truth those that are not zero, for the Fantope the
     /// solver's support, else those with a leverage of more than 1e-4.
     pub support: Vec<usize>,
@@ -56,18 +56,23 @@ pub struct SupportCounts {
 }
 
 impl ProjectionComparison {
-    /// Recovers the number of components that `truth` has from a symmetric estimate of its dimension.
+    /// Recovers the number of components that the true subspace has from a symmetric estimate of its dimension. The
+    /// `truth` is that subspace and the covariance, of which it is the span of the leading components.
     ///
     /// # Errors
     /// [`SimulationError`] when the estimate is not finite and symmetric, or of another dimension.
-    pub fn new(truth: &Subspace, estimate: &DMatrix<f64>, penalty: Penalty) -> Result<Self, SimulationError> {
-        let rank = Rank::new(truth.rank())?;
+    pub fn new(
+        truth: (&Subspace, &DMatrix<f64>),
+        estimate: &DMatrix<f64>,
+        penalty: Penalty,
+    ) -> Result<Self, SimulationError> {
+        let rank = Rank::new(truth.0.rank())?;
         let of = |columns: &DMatrix<f64>, support| Projection::new(&Subspace::new(columns)?, support, truth);
         let pca = principal_components(estimate, rank)?.vectors;
         let thresholded = principal_components(&soft_threshold(estimate, penalty), rank)?.vectors;
         let sparse = sparse_components(estimate, rank, penalty)?;
         Ok(Self {
-            truth: Projection::new(truth, Some(SupportCounts::support_of(truth)), truth)?,
+            truth: Projection::new(truth.0, Some(SupportCounts::support_of(truth.0)), truth)?,
             pca: of(&pca, None)?,
             soft_threshold: of(&thresholded, None)?,
             fantope: of(&sparse.components, Some(sparse.support))?,
@@ -77,12 +82,16 @@ impl ProjectionComparison {
 }
 
 impl Projection {
-    fn new(subspace: &Subspace, support: Option<Vec<usize>>, truth: &Subspace) -> Result<Self, SimulationError> {
+    fn new(
+        subspace: &Subspace,
+        support: Option<Vec<usize>>,
+        truth: (&Subspace, &DMatrix<f64>),
+    ) -> Result<Self, SimulationError> {
         let matrix = subspace.basis() * subspace.basis().transpose();
         let taking_part = || (0..matrix.nrows()).filter(|&feature| matrix[(feature, feature)] > TAKES_PART).collect();
         let support = support.unwrap_or_else(taking_part);
-        let counts = SupportCounts::new(&support, &SupportCounts::support_of(truth));
-        Ok(Self { sin_theta_squared: sin_theta_squared(subspace, truth)?, matrix, support, counts })
+        let counts = SupportCounts::new(&support, &SupportCounts::support_of(truth.0));
+        Ok(Self { recovered: Recovered::new(subspace, truth)?, matrix, support, counts })
     }
 }
 
@@ -122,14 +131,17 @@ mod tests {
         let rank = Rank::new(2).unwrap();
         let model = SpikedEstimate::draw(60, rank, 8, 0.2, 0.015, &mut rng).unwrap();
         let estimate = model.sample(&mut rng);
-        let compared = ProjectionComparison::new(model.subspace(), &estimate, Penalty::new(0.02).unwrap()).unwrap();
+        let covariance = model.subspace().basis() * model.subspace().basis().transpose();
+        let known = (model.subspace(), &covariance);
+        let compared = ProjectionComparison::new(known, &estimate, Penalty::new(0.02).unwrap()).unwrap();
         let ProjectionComparison { truth, pca, soft_threshold, fantope, relative_gap } = &compared;
         assert!((0.0..1e-3).contains(relative_gap), "{relative_gap}");
-        assert!(truth.sin_theta_squared < 1e-24 && truth.support.len() == 8);
+        assert!(truth.recovered.sin_theta_squared < 1e-24 && truth.support.len() == 8);
         assert_eq!(truth.counts, SupportCounts { hits: 8, misses: 0, false_alarms: 0 });
         assert!(pca.support.len() > 50 && pca.counts.hits + pca.counts.false_alarms == pca.support.len());
         for sparse in [soft_threshold, fantope] {
-            let (errors, counts) = ([sparse.sin_theta_squared, pca.sin_theta_squared], sparse.counts);
+            let errors = [sparse, pca].map(|projection| projection.recovered.sin_theta_squared);
+            let counts = sparse.counts;
             assert!(
                 errors[0] < 0.5 * errors[1] && counts.false_alarms < pca.counts.false_alarms,
                 "{errors:?} {counts:?}"
@@ -140,7 +152,9 @@ mod tests {
             let matrix = &projection.matrix;
             assert!((matrix * matrix - matrix).norm() < 1e-12 && (matrix.trace() - 2.0).abs() < 1e-12);
             let distance = (matrix - &truth.matrix).norm_squared() / 2.0;
-            assert!((projection.sin_theta_squared - distance).abs() < 1e-12);
+            let Recovered { share_found, sin_theta_squared } = projection.recovered;
+            assert!((sin_theta_squared - distance).abs() < 1e-12);
+            assert!((share_found.unwrap() - (1.0 - distance / (2.0 * (1.0 - 2.0 / 60.0)))).abs() < 1e-12);
         }
     }
 
@@ -155,6 +169,7 @@ mod tests {
     #[test]
     fn an_estimate_of_another_dimension_is_refused() {
         let truth = Subspace::new(&DMatrix::identity(3, 1)).unwrap();
-        assert!(ProjectionComparison::new(&truth, &DMatrix::identity(4, 4), Penalty::ZERO).is_err());
+        let known = (&truth, &DMatrix::identity(3, 3));
+        assert!(ProjectionComparison::new(known, &DMatrix::identity(4, 4), Penalty::ZERO).is_err());
     }
 }

@@ -470,8 +470,9 @@ mod tests {
                 let trial =
                     Trial { population: &population, mechanisms: &mechanisms, records, rank, reports, centring };
                 let result = trial.run(&[RecoveryMethod::Pca], &mut rng, |_| {}).unwrap();
-                columns[0].push(result.non_private);
-                columns[1..].iter_mut().zip(result.by_mechanism).for_each(|(column, errors)| column.push(errors[0]));
+                columns[0].push(result.non_private.sin_theta_squared);
+                let private = result.by_mechanism.iter().map(|methods| methods[0].sin_theta_squared);
+                columns[1..].iter_mut().zip(private).for_each(|(column, error)| column.push(error));
             }
             columns
         };

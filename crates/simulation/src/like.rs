@@ -41,7 +41,8 @@ impl TrialLike<'_> {
     ) -> Result<TrialResult, SimulationError> {
         let collection = self.collect(rng)?;
         let components = self.second_moments.components().columns(0, self.rank.value()).into_owned();
-        TrialResult::new(collection, methods, self.rank, &Subspace::new(&components)?)
+        let truth = (&Subspace::new(&components)?, &self.second_moments.matrix());
+        TrialResult::new(collection, methods, self.rank, truth)
     }
 
     /// Draws the records' own second moments, then the estimate of each mechanism.
@@ -114,9 +115,9 @@ mod tests {
                 [drawn.run(&[RecoveryMethod::Pca], &mut rng, |_| {}), like.run(&[RecoveryMethod::Pca], &mut rng)];
             for (errors, result) in errors.iter_mut().zip(results) {
                 let TrialResult { non_private, by_mechanism } = result.unwrap();
-                errors[0].push(non_private);
-                errors[1].push(by_mechanism[0][0]);
-                errors[2].push(by_mechanism[1][0]);
+                errors[0].push(non_private.sin_theta_squared);
+                errors[1].push(by_mechanism[0][0].sin_theta_squared);
+                errors[2].push(by_mechanism[1][0].sin_theta_squared);
             }
         }
         let SpikedSpectrum { signal, bulk } = spectrum;

@@ -116,6 +116,23 @@ impl SpikedModel {
         let (left, others) = (1.0 - share, (dimension - rank) as f64);
         SpikedSpectrum { signal: left * signal, bulk: left * bulk * (others - 1.0) / others }
     }
+
+    /// The covariance of the records, d × d.
+    #[must_use]
+    pub fn covariance(&self) -> DMatrix<f64> {
+        let (SpikedSpectrum { signal, mut bulk }, basis) = (self.spectrum(), self.subspace.basis());
+        let (dimension, rank) = basis.shape();
+        if self.mean.is_some() {
+            // The average is over one direction more, the mean's own.
+            bulk *= (dimension - rank) as f64 / (dimension - rank - 1).max(1) as f64;
+        }
+        let mut covariance = DMatrix::from_diagonal_element(dimension, dimension, bulk);
+        covariance.gemm(signal - bulk, basis, &basis.transpose(), 1.0);
+        if let Some(SphereMean { direction, .. }) = &self.mean {
+            covariance.ger(-bulk, direction, direction, 1.0);
+        }
+        covariance
+    }
 }
 
 /// The eigenvalues of `E[x x^T]` of a spiked model's unit-norm records: k equal ones above d - k equal ones, with sum
@@ -320,6 +337,20 @@ mod tests {
         assert_eq!(spectrum(3, 3, 4.0).bulk, 0.0);
         assert!(SpikedSpectrum::new(2, Rank::new(3).unwrap(), 1.0).is_err());
         assert!(SpikedSpectrum::new(3, Rank::new(3).unwrap(), f64::NAN).is_err());
+    }
+
+    #[test]
+    fn the_covariance_has_the_spectrum_and_nothing_along_the_mean() {
+        let mut rng = ChaCha8Rng::seed_from_u64(5);
+        let model = SpikedModel::draw(6, Rank::new(2).unwrap(), 9.0, None, &mut rng).unwrap();
+        let about_mean = model.clone().with_mean_share(0.5, &mut rng).unwrap();
+        for (model, trace) in [(&model, 1.0), (&about_mean, 0.5)] {
+            let (covariance, basis) = (model.covariance(), model.subspace().basis());
+            assert!((covariance.trace() - trace).abs() < 1e-12, "{covariance}");
+            assert!((&covariance * basis - basis * model.spectrum().signal).amax() < 1e-12, "{covariance}");
+        }
+        let direction = &about_mean.mean.as_ref().unwrap().direction;
+        assert!((about_mean.covariance() * direction).amax() < 1e-12);
     }
 
     #[test]

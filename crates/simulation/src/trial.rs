@@ -12,7 +12,7 @@ use ldp_pca::recovery::{
     default_penalty, principal_components, soft_threshold,
 };
 use ldp_pca::report::ReportId;
-use ldp_pca::subspace::{Subspace, SubspaceError, sin_theta_squared};
+use ldp_pca::subspace::{Subspace, SubspaceError, share_found, sin_theta_squared};
 use nalgebra::DMatrix;
 use rand::SeedableRng;
 use rand::rand_core::CryptoRng;
@@ -40,7 +40,9 @@ use super::second_moment::SecondMoment;
 /// let (records, centring) = (10_000, None);
 /// let trial = Trial { population: &population, mechanisms: &mechanisms, records, rank, reports, centring };
 /// let result = trial.run(&[RecoveryMethod::Pca], &mut rng, |_| {})?;
-/// assert!(result.non_private < result.by_mechanism[0][0] && result.by_mechanism[0][0] < 0.1);
+/// let private = result.by_mechanism[0][0];
+/// assert!(result.non_private.sin_theta_squared < private.sin_theta_squared);
+/// assert!(private.share_found.is_some_and(|share| share > 0.9));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -88,14 +90,23 @@ pub enum RecoveryMethod {
     },
 }
 
-/// Squared distances `||sin Theta||_F^2` (0 to k) of recovered subspaces from the population's.
+/// A recovered subspace beside the population's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Recovered {
+    /// The [share](share_found) that it finds of the population's structure; none where that has none.
+    pub share_found: Option<f64>,
+    /// The squared distance `||sin Theta||_F^2`, 0 to k.
+    pub sin_theta_squared: f64,
+}
+
+/// Recovered subspaces beside the population's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrialResult {
     /// By [`RecoveryMethod::Pca`] from the records themselves. Without noise there is no penalty either, so it is the
     /// same for every method.
-    pub non_private: f64,
+    pub non_private: Recovered,
     /// For each mechanism, by each method, in the orders asked for.
-    pub by_mechanism: Vec<Vec<f64>>,
+    pub by_mechanism: Vec<Vec<Recovered>>,
 }
 
 /// Gap at which the sparse solver stops: far too small to move an error's fourth digit.
@@ -116,7 +127,8 @@ impl Trial<'_> {
         rng: &mut R,
         progress: impl FnMut(u64),
     ) -> Result<TrialResult, SimulationError> {
-        TrialResult::new(self.collect(rng, progress)?, methods, self.rank, self.population.subspace())
+        let truth = (self.population.subspace(), &self.population.covariance());
+        TrialResult::new(self.collect(rng, progress)?, methods, self.rank, truth)
     }
 
     /// Draws the records and collects the reports of each mechanism. With [`Reports::Drawn`] a generator in the same
@@ -193,22 +205,34 @@ impl Trial<'_> {
     }
 }
 
+impl Recovered {
+    pub(super) fn new(
+        subspace: &Subspace,
+        (truth, covariance): (&Subspace, &DMatrix<f64>),
+    ) -> Result<Self, SubspaceError> {
+        Ok(Self {
+            share_found: share_found(subspace, truth, covariance)?,
+            sin_theta_squared: sin_theta_squared(subspace, truth)?,
+        })
+    }
+}
+
 impl TrialResult {
-    /// The errors of the subspaces of rank `rank` that are recovered from the records' own second moments, and from
-    /// each estimate by each method, about `truth`.
+    /// The subspaces of rank `rank` that are recovered from the records' own second moments, and from each estimate by
+    /// each method, beside the population's subspace and covariance.
     pub(super) fn new(
         collection: Collection,
         methods: &[RecoveryMethod],
         rank: Rank,
-        truth: &Subspace,
+        truth: (&Subspace, &DMatrix<f64>),
     ) -> Result<Self, SimulationError> {
-        let error = |method: RecoveryMethod, estimate: &Estimate| -> Result<f64, SimulationError> {
-            Ok(sin_theta_squared(&method.recover(estimate, rank)?, truth)?)
+        let recovered = |method: RecoveryMethod, estimate: &Estimate| -> Result<Recovered, SimulationError> {
+            Ok(Recovered::new(&method.recover(estimate, rank)?, truth)?)
         };
         let exact = Estimate { matrix: collection.second_moment, noise: 0.0 };
-        let by_methods = |estimate| methods.iter().map(|method| error(*method, estimate)).collect();
+        let by_methods = |estimate| methods.iter().map(|method| recovered(*method, estimate)).collect();
         Ok(Self {
-            non_private: error(RecoveryMethod::Pca, &exact)?,
+            non_private: recovered(RecoveryMethod::Pca, &exact)?,
             by_mechanism: collection.estimates.iter().map(by_methods).collect::<Result<_, _>>()?,
         })
     }
@@ -332,13 +356,19 @@ mod tests {
         for reports in [Reports::Randomized, Reports::Drawn] {
             let one = run(&[mechanism(20)], &methods, reports);
             // Four rows of twenty carry signal: 0.12 of plain components, far less of sparse ones, at this seed.
-            let errors = &one.by_mechanism[0];
-            assert!(errors[1] < errors[0] && errors[2] < errors[0], "{errors:?}");
-            assert_eq!(run(&[mechanism(20)], &methods[..1], reports).by_mechanism[0], errors[..1]);
+            let found = &one.by_mechanism[0];
+            let [plain, others @ ..] = &found[..] else { panic!("three methods") };
+            let is_nearer = |other: &Recovered| other.sin_theta_squared < plain.sin_theta_squared;
+            assert!(others.iter().all(is_nearer), "{found:?}");
+            // Two equal components of twenty features: a random subspace has the error 1.8.
+            for Recovered { share_found, sin_theta_squared } in found {
+                assert!((share_found.unwrap() - (1.0 - sin_theta_squared / 1.8)).abs() < 1e-9, "{found:?}");
+            }
+            assert_eq!(run(&[mechanism(20)], &methods[..1], reports).by_mechanism[0], found[..1]);
             let two = run(&[mechanism(20), mechanism(20)], &methods, reports);
             assert_ne!(two.by_mechanism[0], two.by_mechanism[1]);
             if reports == Reports::Drawn {
-                assert_eq!((two.non_private, &two.by_mechanism[0]), (one.non_private, errors));
+                assert_eq!((two.non_private, &two.by_mechanism[0]), (one.non_private, found));
                 assert_eq!(
                     run(&[], &methods, reports),
                     TrialResult { non_private: one.non_private, by_mechanism: vec![] }

@@ -163,7 +163,7 @@ fn cell(
         let trial =
             Trial { population: &population, mechanisms: &mechanisms, records, rank: components, reports, centring };
         let result = trial.run(&[RecoveryMethod::Pca], &mut rng, |_| {})?;
-        simulated += result.by_mechanism[0][0] / (trials * rank as u64) as f64;
+        simulated += result.by_mechanism[0][0].sin_theta_squared / (trials * rank as u64) as f64;
     }
     let predicted = planner.predict(value, records)?.sin_theta_squared / rank as f64;
     Ok(Some(Cell { family, epsilon, dimension, rank, share, predicted, simulated }))

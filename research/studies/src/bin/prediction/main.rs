@@ -193,8 +193,8 @@ fn simulate(
         let population = SpikedModel::draw(dimension, rank, SIGNAL, None, &mut rng)?;
         let trial = Trial { population: &population, mechanisms, records, rank, reports, centring: None };
         let result = trial.run(&[RecoveryMethod::Pca], &mut rng, |count| progress.inc(count))?;
-        for (mean, errors) in means.iter_mut().zip(&result.by_mechanism) {
-            *mean += errors[0] / trials as f64;
+        for (mean, methods) in means.iter_mut().zip(&result.by_mechanism) {
+            *mean += methods[0].sin_theta_squared / trials as f64;
         }
     }
     Ok(means)
