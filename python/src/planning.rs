@@ -98,7 +98,7 @@ pub(crate) fn _plan(
             return Err(PlanError::new_err(problem));
         }
     };
-    let goal = Goal { records, target, shuffled, hostile: None };
+    let goal = Goal { records, target, shuffled, ..Goal::default() };
     let notes = planner.notes();
     let answered = waited(py, None, move |_| -> Result<_, PredictionError> {
         let waves = people.map(|people| Waves::new(&planner, epsilon, people)?.best()).transpose()?;

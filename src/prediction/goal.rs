@@ -15,6 +15,8 @@ pub struct Goal {
     pub records: Option<u64>,
     /// An error `||sin Theta||_F^2`, to find the number of reports it takes, and with `records` the epsilon.
     pub target: Option<f64>,
+    /// A [share](crate::subspace::share_found) of the structure, to find the number of reports it takes.
+    pub share: Option<f64>,
     /// Batches in which reports are shuffled before anybody sees them, to answer for these as well: epsilon is then
     /// that of one batch.
     pub shuffled: Option<Batches>,
@@ -51,12 +53,18 @@ pub struct Plan {
     /// As in the goal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<f64>,
+    /// As in the goal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
     /// [`Planner::predict`], for the `records`.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "alone")]
     pub predicted: Option<Prediction>,
     /// [`Planner::records_for`], for the `target`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub records_for_target: Option<Option<u64>>,
+    /// The least number of reports that are predicted to find the `share`; `None` when 2^53 do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub records_for_share: Option<Option<u64>>,
     /// [`Planner::epsilon_for`], for the `records` and the `target`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub epsilon_for_target: Option<Option<Epsilon>>,
@@ -72,7 +80,7 @@ pub struct Plan {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pull: Option<Pull>,
     /// The most that one hostile report, and all of them, can move an eigenvalue of the covariance estimate, for the
-    /// `records` or for as many as the `target` takes.
+    /// `records` or for as many as the `target` or else the `share` takes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hostile: Option<HostilePull>,
 }
@@ -107,18 +115,20 @@ impl Planner {
     /// All that the goal asks for, with reports at `epsilon`.
     ///
     /// # Errors
-    /// As the methods that [`Plan`] and [`ShuffledPlan`] name: [`PredictionError::Target`], [`PredictionError::Noise`]
-    /// without records, [`PredictionError::Batch`], [`PredictionError::Mechanism`], [`PredictionError::Privacy`].
+    /// As the methods that [`Plan`] and [`ShuffledPlan`] name: [`PredictionError::Target`], [`PredictionError::Share`],
+    /// [`PredictionError::Noise`] without records, [`PredictionError::Batch`], [`PredictionError::Mechanism`],
+    /// [`PredictionError::Privacy`].
     pub fn plan(&self, epsilon: Epsilon, goal: &Goal) -> Result<Plan, PredictionError> {
-        let &Goal { records, target, shuffled, hostile } = goal;
+        let &Goal { records, target, share, shuffled, hostile } = goal;
         let (spectrum, mechanism) = (&self.spectrum, self.mechanism(epsilon)?);
         let thresholds = self.threshold_records(epsilon)?;
         let predicted = records.map(|records| self.predict(epsilon, records)).transpose()?;
         let records_for_target = target.map(|target| self.records_for(epsilon, target)).transpose()?;
+        let records_for_share = share.map(|share| self.records_for_share(epsilon, share)).transpose()?;
         // About an estimated mean it is not proportional to the share of hostile reports.
         let pull = hostile.filter(|_| self.centring().is_none());
         let pull = pull.map(|_| mechanism.pull().scaled(self.bounding.covariance_scale()));
-        let planned = records.or(records_for_target.flatten());
+        let planned = records.or(records_for_target.flatten()).or(records_for_share.flatten());
         let of_unit_vectors = self.bounding == Bounding::UnitNorm && self.centring().is_none() && shuffled.is_none();
         Ok(Plan {
             dimension: spectrum.dimension(),
@@ -132,8 +142,10 @@ impl Planner {
             threshold_records_per_component: thresholds,
             records,
             target,
+            share,
             predicted,
             records_for_target,
+            records_for_share,
             epsilon_for_target: (records.zip(target))
                 .map(|(records, target)| self.epsilon_for(records, target))
                 .transpose()?,
@@ -195,7 +207,8 @@ mod tests {
     fn every_answer_is_that_of_the_method_it_names() {
         let planner = planner(vec![0.3], DOUBLE_CAP);
         let (epsilon, batches) = (epsilon(1.0), Batches { honest_reports: 5000, delta: delta(1e-8) });
-        let goal = Goal { records: Some(20_000), target: Some(0.1), shuffled: Some(batches), hostile: Some(300) };
+        let (records, target, share) = (Some(20_000), Some(0.1), Some(0.8));
+        let goal = Goal { records, target, share, shuffled: Some(batches), hostile: Some(300) };
         let plan = planner.plan(epsilon, &goal).unwrap();
         let local = planner.local_epsilon(epsilon, batches).unwrap();
         let found = planner.shuffled_records_for(epsilon, batches, 0.1).unwrap();
@@ -213,10 +226,12 @@ mod tests {
             uninformed: planner.uninformed(),
             threshold_records: thresholds[0],
             threshold_records_per_component: thresholds,
-            records: Some(20_000),
-            target: Some(0.1),
+            records,
+            target,
+            share,
             predicted: Some(planner.predict(epsilon, 20_000).unwrap()),
             records_for_target: Some(planner.records_for(epsilon, 0.1).unwrap()),
+            records_for_share: Some(planner.records_for_share(epsilon, 0.8).unwrap()),
             epsilon_for_target: Some(planner.epsilon_for(20_000, 0.1).unwrap()),
             shuffled: Some(ShuffledPlan {
                 epsilon,
@@ -282,6 +297,8 @@ mod tests {
         let refused = |goal| planner.plan(epsilon(1.0), &goal).unwrap_err();
         let goal = Goal { target: Some(0.0), ..Goal::default() };
         assert!(matches!(refused(goal), PredictionError::Target { .. }));
+        let goal = Goal { share: Some(1.0), ..Goal::default() };
+        assert_eq!(refused(goal), PredictionError::Share(1.0));
         let goal = Goal { records: Some(0), ..Goal::default() };
         assert!(matches!(refused(goal), PredictionError::Noise(_)));
         let batches = Batches { honest_reports: 1001, delta: delta(1e-6) };

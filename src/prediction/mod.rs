@@ -360,6 +360,12 @@ pub enum PredictionError {
         /// k (1 - k/d).
         uninformed: f64,
     },
+    /// A share of the structure out of range.
+    #[error(
+        "the share of the structure is {}: it must be above 0, which a random subspace has on average, and below 1",
+        Decimal(*.0)
+    )]
+    Share(f64),
     /// A share of the second moments that no mean has.
     #[error("the mean's share of the second moments is {}: it must be at least 0 and below 1", Decimal(*.0))]
     MeanShare(f64),

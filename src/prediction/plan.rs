@@ -170,10 +170,29 @@ impl Planner {
     /// [`PredictionError::Target`] unless the target is above 0 and below k (1 - k/d); [`PredictionError::Mechanism`].
     pub fn records_for(&self, epsilon: Epsilon, target: f64) -> Result<Option<u64>, PredictionError> {
         self.check_target(target)?;
+        self.records_until(epsilon, |prediction| prediction.sin_theta_squared <= target)
+    }
+
+    /// The least number of reports that are predicted to find this share of the structure; `None` when 2^53 do not.
+    ///
+    /// # Errors
+    /// [`PredictionError::Share`] unless the share is above 0 and below 1; [`PredictionError::Mechanism`].
+    pub(super) fn records_for_share(&self, epsilon: Epsilon, share: f64) -> Result<Option<u64>, PredictionError> {
+        if !(share > 0.0 && share < 1.0) {
+            return Err(PredictionError::Share(share));
+        }
+        self.records_until(epsilon, |prediction| prediction.share_found.is_some_and(|found| found >= share))
+    }
+
+    /// The least number of reports with a prediction that is `enough`.
+    fn records_until(
+        &self,
+        epsilon: Epsilon,
+        enough: impl Fn(&Prediction) -> bool,
+    ) -> Result<Option<u64>, PredictionError> {
         let law = self.law(epsilon, 1)?;
         least_records(MOST_RECORDS, |records| {
-            let prediction = predict(&self.spectrum, self.rank, &law.with_records(records)?)?;
-            Ok(prediction.sin_theta_squared <= target)
+            Ok(enough(&predict(&self.spectrum, self.rank, &law.with_records(records)?)?))
         })
     }
 
@@ -368,6 +387,26 @@ mod tests {
                 let back = planner.epsilon_for(records, target).unwrap().unwrap().value();
                 assert!((back / 2.0 - 1.0).abs() < 2e-3, "{family:?} {target}: {back}");
             }
+        }
+    }
+
+    #[test]
+    fn the_number_of_records_for_a_share_is_the_least_and_ties_do_not_hinder_it() {
+        let planner = planner(DOUBLE_CAP);
+        let share = |records| planner.predict(epsilon(2.0), records).unwrap().share_found.unwrap();
+        for wanted in [0.5, 0.9, 0.99] {
+            let records = planner.records_for_share(epsilon(2.0), wanted).unwrap().unwrap();
+            assert!(share(records) >= wanted && share(records - 1) < wanted, "{wanted} {records}");
+        }
+        let tied = Spectrum::of_unit_trace(40, vec![0.3, 0.3]).unwrap();
+        let tied = Planner::new(tied, Rank::new(1).unwrap(), DOUBLE_CAP, Bounding::UnitNorm).unwrap();
+        assert_eq!(tied.records_for(epsilon(2.0), 0.1), Ok(None));
+        assert!(tied.records_for_share(epsilon(2.0), 0.9).unwrap().is_some());
+        let flat = Spectrum::new(10, vec![], 0.1).unwrap();
+        let flat = Planner::new(flat, Rank::new(2).unwrap(), DOUBLE_CAP, Bounding::UnitNorm).unwrap();
+        assert_eq!(flat.records_for_share(epsilon(2.0), 0.5), Ok(None));
+        for wanted in [0.0, 1.0, -0.5, f64::NAN] {
+            assert!(matches!(planner.records_for_share(epsilon(2.0), wanted), Err(PredictionError::Share(_))));
         }
     }
 

@@ -391,7 +391,7 @@ proptest! {
         let _ = planner.epsilon_for(records, target);
         let (records, target) = (Some(records), Some(target));
         let shuffled = shuffled.map(|(honest_reports, delta)| Batches { honest_reports, delta });
-        let goal = Goal { records, target, shuffled, hostile: records };
+        let goal = Goal { records, target, share: target, shuffled, hostile: records };
         let _ = planner.plan(epsilon, &goal);
     }
 }

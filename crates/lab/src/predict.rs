@@ -86,7 +86,7 @@ fn plan(planner: &Planner, epsilon: Epsilon, wanted: &PlanOptions) -> Result<JsV
         records: wanted.records,
         target: wanted.target,
         shuffled: wanted.shuffled.map(|ShuffledOptions { honest_reports, delta }| Batches { honest_reports, delta }),
-        hostile: None,
+        ..Goal::default()
     };
     object(&planner.plan(epsilon, &goal).map_err(thrown)?)
 }
