@@ -1,4 +1,4 @@
-//! The `plan` command: the error to expect, predicted.
+//! The `plan` command: what to expect of a collection, predicted.
 
 mod result;
 mod sample;
@@ -22,16 +22,17 @@ use super::error::{CliError, Result};
 use super::files;
 use super::hostile::HostileArguments;
 use super::norms;
-use super::output::{Format, spinner};
+use super::output::{Details, Format, spinner};
 use super::parameters::{self, Eigenvalues, MechanismParameters, PopulationMean};
 use super::records::Reading;
 use super::writing::{self, Target};
 
 /// Predict how many users it takes, before anybody is asked
 ///
-/// Predicts the error ||sin Theta||_F^2 of the recovered components (0 for the same subspace, and k (1 - k/d) for a
-/// random one) from the eigenvalues of the records' second-moment matrix, which for records of norm 1 sum to 1. An
-/// aggregate gives those of its estimate, a public sample those of its bounded records: of a sample it also says what
+/// Predicts which share of the structure the recovered components find (100 % is all that k components can capture, 0 %
+/// what a random subspace captures on average), and their error ||sin Theta||_F^2 (0 for the same subspace, and k (1 -
+/// k/d) for a random one), from the eigenvalues of the records' second-moment matrix, which for records of norm 1 sum to
+/// 1. An aggregate gives those of its estimate, a public sample those of its bounded records: of a sample it also says what
 /// bounding makes of it, and which other task has less error. Nothing is simulated. With centring the eigenvalues are
 /// those of the covariance.
 #[derive(Args)]
@@ -119,7 +120,7 @@ pub(super) struct Plan {
     parameters: MechanismParameters,
     #[command(flatten)]
     mean: PopulationMean,
-    /// A number of reports: predict the error they give
+    /// A number of reports: predict which share of the structure they find
     #[arg(long, value_name = "N", value_parser = parameters::count())]
     records: Option<u64>,
     /// An error ||sin Theta||_F^2: find the number of reports it takes
@@ -127,6 +128,9 @@ pub(super) struct Plan {
     /// Or the epsilon with --records
     #[arg(long, value_name = "ERROR", allow_hyphen_values = true)]
     target: Option<f64>,
+    /// A share of the structure, such as 0.9: find the number of reports it takes
+    #[arg(long, allow_hyphen_values = true)]
+    share: Option<f64>,
     /// Also plan for reports that somebody trusted shuffles before anybody sees them, in batches (--batch); epsilon is
     /// then that of each batch, with this delta
     #[arg(
@@ -161,10 +165,12 @@ pub(super) struct Plan {
     #[arg(long, value_name = "FILE", value_parser = Target::picture())]
     plot: Option<Target>,
     #[command(flatten)]
+    details: Details,
+    #[command(flatten)]
     format: Format,
 }
 
-/// The reports of a plan that states neither their number nor a target.
+/// The reports of the settings of a sample, where their number is not stated.
 const REPORTS: u64 = 100_000;
 
 impl Plan {
@@ -184,21 +190,24 @@ impl Plan {
         let goal = Goal {
             records: self.records,
             target: self.target,
+            share: self.share,
             shuffled: (self.shuffled.zip(self.batch)).map(|(delta, honest_reports)| Batches { honest_reports, delta }),
             hostile: Some(self.hostile.reports),
         };
         let spinner = spinner("planning");
         let plan = planner.plan(epsilon, &goal)?;
+        let reached = plan.records_for_target.flatten().map(|records| planner.predict(epsilon, records)).transpose()?;
+        let share_found_at_target = reached.and_then(|reached| reached.share_found);
         drop(spinner);
         parameters::warn_of(&plan.guarantee);
         parameters::warn_of_delta(self.shuffled);
         let (notes, plot) = (planner.notes(), self.plot.clone());
-        let result = PlanResult { plan, notes, waves, clipping, sample, about, plot };
+        let result = PlanResult { plan, share_found_at_target, notes, waves, clipping, sample, about, plot };
         if let Some(path) = &self.plot {
             let points = curve(&planner, &result.plan)?;
             writing::write(path, pictures::error_curve(&result.heading(), &result.plan, &points).as_bytes())?;
         }
-        self.format.print(&result, PlanResult::text)
+        self.format.print(&result, |result| result.text(self.details.wanted))
     }
 
     /// What to plan for: with what the radius costs where records are clipped, and with what a sample says.
@@ -215,8 +224,9 @@ impl Plan {
         if let (Some(path), Some(task)) = (&self.sample, &self.task) {
             let task = files::task(task)?;
             let epsilon = task.guarantee().epsilon;
-            let question = (self.records.unwrap_or(REPORTS), self.target);
-            let (sample, planner) = sample::try_settings(path, &task, self.rank, &self.reading, question)?;
+            let records = Some(self.records.unwrap_or(REPORTS));
+            let goal = Goal { records, target: self.target, share: self.share, ..Goal::default() };
+            let (sample, planner) = sample::try_settings(path, &task, self.rank, &self.reading, &goal)?;
             return Ok((planner, epsilon, None, Some(sample)));
         }
         let (Some(dimension), Some(Eigenvalues(signals)), Some(epsilon)) =

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::sample::SampleResult;
 use crate::hostile::{hostile_text, per_report};
 use crate::norms::clipping_text;
-use crate::output::{Decimal, at_most, fixed, grouped, on_scale, plural, three_digits, wrote};
+use crate::output::{Decimal, at_most, fixed, grouped, of_structure, on_scale, plural, three_digits, wrote};
 use crate::task::waves_text;
 use crate::writing::Target;
 
@@ -16,6 +16,9 @@ use crate::writing::Target;
 pub(super) struct PlanResult {
     #[serde(flatten)]
     pub(super) plan: Plan,
+    /// The share that the reports for the target find.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) share_found_at_target: Option<f64>,
     /// What to know of the stated spectrum.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) notes: Vec<String>,
@@ -42,28 +45,34 @@ impl PlanResult {
         format!("{rank} of {dimension} components, each report {guarantee}")
     }
 
-    pub(super) fn text(&self) -> String {
+    /// What to do first; in `details` also errors, what is known of the spectrum and bounds.
+    pub(super) fn text(&self, details: bool) -> String {
         let plan = &self.plan;
-        let mut text = format!("{}\n", self.heading());
+        let mut text = self.answers(details);
+        text += &format!("{}\n", self.heading());
         text.extend(self.about.map(|about| format!("  components of the covariance {about}\n")));
         text.extend(self.clipping.as_ref().map(clipping_text));
-        text.extend(self.sample.as_ref().map(|sample| sample.text(plan.target)));
-        for (index, records) in plan.threshold_records_per_component.iter().enumerate() {
+        text.extend(self.sample.as_ref().map(|sample| sample.text(plan, details)));
+        let thresholds = &plan.threshold_records_per_component;
+        let shown = if details { thresholds.len() } else { thresholds.len().min(SHOWN) };
+        for (index, records) in thresholds[..shown].iter().enumerate() {
             let share = plan.signals.get(index).map(|signal| format!("eigenvalue {}", fixed(*signal, 4)));
             let share = share.as_deref().unwrap_or("none above the rest");
             let from = records.map(|records| format!("recoverable from {}", plural(records, "report")));
             let from = from.as_deref().unwrap_or("not recoverable by any number of reports");
             text += &format!("  component {:<3} {share:<20} {from}\n", index + 1);
         }
-        let others = match plan.dimension.saturating_sub(plan.signals.len()) {
-            1 => "other".to_owned(),
-            count => format!("{count} others"),
-        };
-        text += &format!("  the {others}      eigenvalue {:.3e}\n", plan.bulk);
-        text.extend(self.notes.iter().map(|note| format!("note        {note}\n")));
-        if let (Some(records), Some(predicted)) = (plan.records, &plan.predicted) {
-            text += &predicted_text(&plural(records, "report"), predicted, plan.uninformed);
+        if shown < thresholds.len() {
+            text += &format!("  and {} more (--details)\n", thresholds.len() - shown);
         }
+        if details {
+            let others = match plan.dimension.saturating_sub(plan.signals.len()) {
+                1 => "other".to_owned(),
+                count => format!("{count} others"),
+            };
+            text += &format!("  the {others}      eigenvalue {:.3e}\n", plan.bulk);
+        }
+        text.extend(self.notes.iter().map(|note| format!("note        {note}\n")));
         if let Some(waves) = &self.waves {
             text += &waves_text(waves);
             if waves.refused.is_none() {
@@ -71,17 +80,8 @@ impl PlanResult {
                 text += &format!("then        `task refine --records {second}`, when the first wave is over\n");
             }
         }
-        if let (Some(target), Some(records)) = (plan.target, plan.records_for_target) {
-            let none = "no number of reports reaches it: a component is as large as one that is left out, or too weak";
-            let answer = records.map_or(none.to_owned(), |records| plural(records, "report"));
-            text += &format!("error {}     {answer}\n", Decimal(target));
-        }
-        if let (Some(records), Some(epsilon)) = (plan.records, plan.epsilon_for_target) {
-            let answer = epsilon.map_or("above 16".to_owned(), |epsilon| at_most(epsilon, 4));
-            text += &format!("               or epsilon {answer} with {}\n", plural(records, "report"));
-        }
-        text.extend(plan.shuffled.as_ref().map(|shuffled| shuffled_text(shuffled, plan)));
-        if let Some(optimum) = &plan.optimum {
+        text.extend(plan.shuffled.as_ref().map(|shuffled| shuffled_text(shuffled, plan, details)));
+        if let Some(optimum) = plan.optimum.filter(|_| details) {
             let percent = |share: f64| (100.0 * share).floor();
             text += &format!(
                 "optimum     proved: no unbiased reports of this promise need fewer than {:.0} % of these people for \
@@ -91,29 +91,66 @@ impl PlanResult {
             );
         }
         text += &match (&plan.hostile, plan.pull) {
-            (Some(hostile), _) => hostile_text(hostile, None),
-            (None, Some(pull)) => format!("hostile     {}", per_report(pull, "the covariance estimate")),
-            (None, None) => String::new(),
+            (Some(hostile), _) if details || hostile.reports > 1 => hostile_text(hostile, None),
+            (None, Some(pull)) if details => format!("hostile     {}", per_report(pull, "the covariance estimate")),
+            _ => String::new(),
         };
         text + &wrote(self.plot.as_ref())
     }
+
+    /// What was asked: what a number of reports finds, and how many it takes.
+    fn answers(&self, details: bool) -> String {
+        let (plan, mut text) = (&self.plan, String::new());
+        if let (Some(records), Some(predicted)) = (plan.records, &plan.predicted) {
+            text += &predicted_text("", records, predicted, plan.uninformed, details);
+        }
+        if let (Some(share), Some(records)) = (plan.share, plan.records_for_share) {
+            let share = of_structure(share);
+            text += &records.map_or_else(
+                || format!("no number of people finds {share}: no component is above the rest, or it is too weak\n"),
+                |records| format!("with {} you will find {share}\n", people(records)),
+            );
+        }
+        if let (Some(target), Some(records)) = (plan.target, plan.records_for_target) {
+            let none = "no number of reports reaches it: a component is as large as one that is left out, or too weak";
+            let found = self.share_found_at_target.map(|share| format!(", which find {}", of_structure(share)));
+            let answer = records.map(|records| plural(records, "report") + &found.unwrap_or_default());
+            text += &format!("error {}     {}\n", Decimal(target), answer.as_deref().unwrap_or(none));
+        }
+        if let (Some(records), Some(epsilon)) = (plan.records, plan.epsilon_for_target) {
+            let answer = epsilon.map_or("above 16".to_owned(), |epsilon| at_most(epsilon, 4));
+            text += &format!("               or epsilon {answer} with {}\n", plural(records, "report"));
+        }
+        text
+    }
 }
 
-fn predicted_text(what: &str, predicted: &Prediction, uninformed: f64) -> String {
-    let parts: Vec<String> = predicted.per_component.iter().map(|missed| format!("{missed:.4}")).collect();
+/// Components whose thresholds are printed.
+const SHOWN: usize = 3;
+
+fn people(count: u64) -> String {
+    if count == 1 { "1 person".to_owned() } else { format!("{} people", grouped(count)) }
+}
+
+fn predicted_text(indent: &str, records: u64, predicted: &Prediction, uninformed: f64, details: bool) -> String {
+    let mut text = match predicted.share_found {
+        Some(share) => format!("{indent}with {} you will find {}\n", people(records), of_structure(share)),
+        None => format!("{indent}{} find nothing: no component is above the rest\n", people(records)),
+    };
+    if details {
+        let parts: Vec<String> = predicted.per_component.iter().map(|missed| format!("{missed:.4}")).collect();
+        let error = on_scale(predicted.sin_theta_squared, uninformed);
+        text += &format!("{indent}  predicted {error}, by component {}\n", parts.join(", "));
+    }
     let lost = predicted.recoverable.iter().filter(|recoverable| !**recoverable).count();
-    let mut text = format!(
-        "{what}: predicted {}, by component {}\n",
-        on_scale(predicted.sin_theta_squared, uninformed),
-        parts.join(", ")
-    );
     if lost > 0 {
-        text += &format!("               {lost} of {} components cannot be distinguished from noise\n", parts.len());
+        let of = predicted.recoverable.len();
+        text += &format!("{indent}  {lost} of {of} components cannot be distinguished from noise\n");
     }
     text
 }
 
-fn shuffled_text(shuffled: &ShuffledPlan, plan: &Plan) -> String {
+fn shuffled_text(shuffled: &ShuffledPlan, plan: &Plan, details: bool) -> String {
     let batch = format!("each batch of {}", plural(shuffled.honest_reports, "honest report"));
     let allowed = shuffled.local_epsilon.map(|epsilon| format!("epsilon {} per report", at_least(epsilon.value())));
     let allowed = allowed.as_deref().unwrap_or("no epsilon per report keeps it");
@@ -123,7 +160,7 @@ fn shuffled_text(shuffled: &ShuffledPlan, plan: &Plan) -> String {
         shuffled.epsilon, shuffled.delta
     );
     if let (Some(records), Some(predicted)) = (plan.records, &shuffled.predicted) {
-        text += &predicted_text(&format!("  {}", plural(records, "report")), predicted, plan.uninformed);
+        text += &predicted_text("  ", records, predicted, plan.uninformed, details);
     }
     if let (Some(target), Some(records)) = (plan.target, shuffled.records_for_target) {
         let none = "no number of reports reaches it";

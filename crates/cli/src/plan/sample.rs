@@ -4,18 +4,19 @@
 use std::path::Path;
 
 use ldp_pca::centring::Centring;
-use ldp_pca::prediction::{Planner, Spectrum};
+use ldp_pca::prediction::{Goal, Plan, Planner, Spectrum};
 use ldp_pca::record::{BoundedRecord, Bounding, Radius};
 use ldp_pca::recovery::{Components, Rank, principal_components};
 use ldp_pca::schema::infer::InferenceOptions;
 use ldp_pca::schema::{ColumnKind, Schema};
-use ldp_pca::subspace::{Subspace, sin_theta_squared};
+use ldp_pca::subspace::{Subspace, share_found, sin_theta_squared};
 use ldp_pca::task::Task;
 use ldp_pca_simulation::SecondMoment;
+use nalgebra::DMatrix;
 use serde::Serialize;
 
 use crate::error::{CliError, Result};
-use crate::output::{Decimal, fixed, grouped, plural};
+use crate::output::{Decimal, fixed, grouped, of_structure, plural, tenths};
 use crate::records::{self, Reading};
 use crate::schema;
 use crate::table::{self, Align, Table};
@@ -52,11 +53,18 @@ struct Tried {
     /// The distance of PCA of all bounded records of the sample from ordinary PCA: about the mean, of the records as
     /// encoded.
     bounding_error: f64,
+    /// The share of the structure of the records as encoded that this PCA finds.
+    bounding_share_found: Option<f64>,
     /// The predicted distance of what the reports give from PCA of bounded records.
     noise_error: f64,
+    /// The share of the structure of bounded records that the reports are predicted to find.
+    noise_share_found: Option<f64>,
     /// The reports with which that is the target; none where no number is.
     #[serde(skip_serializing_if = "Option::is_none")]
     records_for_target: Option<Option<u64>>,
+    /// The reports that find the share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    records_for_share: Option<Option<u64>>,
 }
 
 impl Tried {
@@ -80,6 +88,8 @@ struct Encoded {
     name: &'static str,
     /// Components of the records as encoded, about their mean.
     ordinary: Subspace,
+    /// The covariance of the records as encoded.
+    covariance: DMatrix<f64>,
     lengths: Vec<f64>,
 }
 
@@ -92,8 +102,9 @@ impl Encoded {
             Ok(())
         })?;
         lengths.sort_by(f64::total_cmp);
-        let found = principal_components(&moments.covariance(), rank).map_err(CliError::failed)?;
-        Ok(Self { ordinary: Subspace::new(&found.vectors)?, task, name, lengths })
+        let covariance = moments.covariance();
+        let found = principal_components(&covariance, rank).map_err(CliError::failed)?;
+        Ok(Self { ordinary: Subspace::new(&found.vectors)?, covariance, task, name, lengths })
     }
 
     /// The task's own bounding first.
@@ -123,13 +134,14 @@ impl Encoded {
     }
 }
 
-/// What the sample says of the task and of others, and a planner for the task.
+/// What the sample says of the task and of others, with the reports and the targets of the goal, and a planner for the
+/// task.
 pub(super) fn try_settings(
     path: &Path,
     task: &Task,
     rank: Rank,
     reading: &Reading,
-    (reports, target): (u64, Option<f64>),
+    goal: &Goal,
 ) -> Result<(SampleResult, Planner)> {
     crate::files::can_be_read_twice(path, "the lengths of records are read first")?;
     let mut encoded = vec![Encoded::read(path, task.clone(), "task", rank, reading)?];
@@ -150,16 +162,20 @@ pub(super) fn try_settings(
                 let found = principal_components(&moments.clone().reference(&tried), rank).map_err(CliError::failed)?;
                 let spectrum = spectrum(&found, centring.map_or(0.0, |_| mean_share))?;
                 let planner = Planner::of_task(spectrum, rank, &tried)?;
-                let epsilon = tried.guarantee().epsilon;
+                let plan = planner.plan(tried.guarantee().epsilon, goal)?;
+                let bounded = Subspace::new(&found.vectors)?;
                 let setting = Tried {
                     schema: of_schema.name,
                     bounding,
                     centred: centring.is_some(),
                     mean_share,
                     empty_share,
-                    bounding_error: sin_theta_squared(&Subspace::new(&found.vectors)?, &of_schema.ordinary)?,
-                    noise_error: planner.predict(epsilon, reports)?.sin_theta_squared,
-                    records_for_target: target.map(|target| planner.records_for(epsilon, target)).transpose()?,
+                    bounding_error: sin_theta_squared(&bounded, &of_schema.ordinary)?,
+                    bounding_share_found: share_found(&bounded, &of_schema.ordinary, &of_schema.covariance)?,
+                    noise_error: plan.predicted.as_ref().map_or(f64::NAN, |predicted| predicted.sin_theta_squared),
+                    noise_share_found: plan.predicted.and_then(|predicted| predicted.share_found),
+                    records_for_target: plan.records_for_target,
+                    records_for_share: plan.records_for_share,
                 };
                 settings.push((setting, planner));
             }
@@ -170,6 +186,7 @@ pub(super) fn try_settings(
         (0..settings.len()).min_by(|&one, &other| settings[one].together().total_cmp(&settings[other].together()));
     let best = least.filter(|&least| settings[least].together() < WORTH * settings[0].together()).unwrap_or(0);
     let records = encoded[0].lengths.len() as u64;
+    let reports = goal.records.unwrap_or_default();
     Ok((SampleResult { records, reports, settings, best }, planners.swap_remove(0)))
 }
 
@@ -214,32 +231,50 @@ fn spectrum(components: &Components, mean_share: f64) -> Result<Spectrum> {
 }
 
 impl SampleResult {
-    pub(super) fn text(&self, target: Option<f64>) -> String {
+    /// Shares of the structure of the task's own setting and of the best; in `details` those of all, and errors.
+    pub(super) fn text(&self, plan: &Plan, details: bool) -> String {
         let own = &self.settings[0];
         let [empty, mean] = [own.empty_share, own.mean_share].map(|share| 100.0 * share);
         let mut text = format!(
             "sample      {}, {empty:.1} % of them with zeros alone; the mean has {mean:.0} % of the second moments of \
              bounded records\n\
-             settings    columns as in the task, or with robust offsets and scales. Errors: of noise in {}; of \
-             bounding, between PCA of all bounded records and ordinary PCA about the mean; together, about{}\n",
+             settings    columns as in the task, or with robust offsets and scales. Found: which share of the \
+             structure of bounded records the noise in {} leaves; kept: which share of that of the records as they \
+             are PCA of all bounded records finds{}{}\n",
             plural(self.records, "public record"),
             plural(self.reports, "report"),
-            target.map(|target| format!("; people for the error {} of noise", Decimal(target))).unwrap_or_default(),
+            if details {
+                ". Errors: of noise, of bounding (from ordinary PCA about the mean), and together, about"
+            } else {
+                ""
+            },
+            match (plan.target, plan.share) {
+                (Some(target), _) => format!("; people for the error {} of noise", Decimal(target)),
+                (None, Some(share)) => format!("; people who find {}", of_structure(share)),
+                (None, None) => String::new(),
+            },
         );
-        let numbers = ["mean", "noise", "bounding", "together"].into_iter().chain(target.map(|_| "people"));
+        let wants_people = plan.target.or(plan.share).map(|_| "people");
+        let errors = if details { &["noise", "bounding", "together"][..] } else { &[] };
+        let numbers = ["mean", "found", "kept"].iter().chain(errors).copied().chain(wants_people);
         let heads = [("setting", Align::Left)].into_iter().chain(numbers.map(|head| (head, Align::Right))).collect();
         let mut table = Table::new(heads);
-        for (place, setting) in self.settings.iter().enumerate() {
+        let is_shown = |place: usize| details || place == 0 || place == self.best;
+        for (place, setting) in self.settings.iter().enumerate().filter(|(place, _)| is_shown(*place)) {
             let mark = if place == self.best { " *" } else { "" };
+            let share = |share: Option<f64>| share.map_or("none".to_owned(), tenths);
             let mut cells = vec![
                 format!("{}{mark}", setting.name()),
                 format!("{:.0} %", 100.0 * setting.mean_share),
-                format!("{:.4}", setting.noise_error),
-                format!("{:.4}", setting.bounding_error),
-                format!("{:.4}", setting.together()),
+                share(setting.noise_share_found),
+                share(setting.bounding_share_found),
             ];
+            if details {
+                let errors = [setting.noise_error, setting.bounding_error, setting.together()];
+                cells.extend(errors.map(|error| format!("{error:.4}")));
+            }
             let people = |found: Option<u64>| found.map_or("none is enough".to_owned(), grouped);
-            cells.extend(setting.records_for_target.map(people));
+            cells.extend(setting.records_for_target.or(setting.records_for_share).map(people));
             table.row(cells);
         }
         text += &table.text(table::width(), 2);
