@@ -142,15 +142,20 @@ pub(super) fn tenths(share: f64) -> String {
     format!("{:.1} %", (1000.0 * share).round() / 10.0 + 0.0)
 }
 
-/// A share of the structure in words. What is below all of it is not shown as all.
+/// A share of the structure in words.
 pub(super) fn of_structure(share: f64) -> String {
+    format!("{} of the structure", whole(share))
+}
+
+/// A share in whole percent. What is below all is not shown as all.
+pub(super) fn whole(share: f64) -> String {
     let percent = 100.0 * share;
     let shown = if (99.0..100.0).contains(&percent) {
         format!("{:.1}", (10.0 * percent).floor() / 10.0)
     } else {
         format!("{:.0}", percent.round() + 0.0)
     };
-    format!("{shown} % of the structure")
+    format!("{shown} %")
 }
 
 /// An error with the scale that it is on.

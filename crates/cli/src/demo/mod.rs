@@ -147,7 +147,7 @@ impl Demo {
             started.elapsed().as_secs_f64()
         ))?;
         let result = collection.recover(self.rank, &Aggregator::local(&address, None))?;
-        print_line(format_args!("\n{}", fitted(&result.text()).trim_end()))?;
+        print_line(format_args!("\n{}", fitted(&result.text(false)).trim_end()))?;
         if !self.once {
             let users = relaying.as_ref().map(|relaying| relaying.start_users(&task)).transpose()?;
             runtime.block_on(self.serve_on(&address))?;

@@ -238,13 +238,12 @@ impl SampleResult {
         let mut text = format!(
             "sample      {}, {empty:.1} % of them with zeros alone; the mean has {mean:.0} % of the second moments of \
              bounded records\n\
-             settings    columns as in the task, or with robust offsets and scales. Found: which share of the \
-             structure of bounded records the noise in {} leaves; kept: which share of that of the records as they \
-             are PCA of all bounded records finds{}{}\n",
+             settings    columns as in the task, or with robust offsets and scales. Found: the share of the structure \
+             that {} find; kept: the share that bounding leaves of that of ordinary PCA about the mean{}{}\n",
             plural(self.records, "public record"),
             plural(self.reports, "report"),
             if details {
-                ". Errors: of noise, of bounding (from ordinary PCA about the mean), and together, about"
+                "; errors: of noise, of bounding, and together, about"
             } else {
                 ""
             },

@@ -36,7 +36,7 @@ use self::selection::SelectionArguments;
 use self::sparse::SparseArguments;
 use super::error::{CliError, Result};
 use super::hostile::HostileArguments;
-use super::output::Format;
+use super::output::{Details, Format};
 use super::records::{self, Reading};
 use super::remedy;
 use super::writing::{self, Target};
@@ -94,6 +94,8 @@ pub(super) struct Recover {
     /// The eigenvalues with the noise edge, and the penalties that were tried
     #[arg(long, value_name = "FILE", value_parser = Target::picture())]
     plot: Option<Target>,
+    #[command(flatten)]
+    details: Details,
     #[command(flatten)]
     format: Format,
 }
@@ -173,7 +175,7 @@ impl Recover {
         }
         let seconds = started.elapsed().as_secs_f64();
         let result = RecoverResult { seconds, output: self.output, plot: self.plot, ..result };
-        self.format.print(&result, RecoverResult::text)
+        self.format.print(&result, |result| result.text(self.details.wanted))
     }
 
     /// Asks, with progress on a terminal.

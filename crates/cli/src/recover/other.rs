@@ -93,21 +93,27 @@ impl Other<'_> {
     }
 }
 
-/// What the comparison found.
-pub(super) fn changed(OtherCollection { aggregate, change }: &OtherCollection, answer: &Answer, unit: Unit) -> String {
+/// What the comparison found; in `details` also the distances.
+pub(super) fn changed(other: &OtherCollection, answer: &Answer, unit: Unit, details: bool) -> String {
+    let OtherCollection { aggregate, change } = other;
     let (rank, dimension) = (answer.asked.rank as f64, answer.asked.dimension as f64);
-    let mut text = format!(
-        "other       {} from plain components of the {} of {aggregate}\n",
-        on_scale(change.sin_theta_squared, rank * (1.0 - rank / dimension)),
-        plural(change.records, "report")
-    );
-    if let (Some(quantile), Some(p)) = (change.quantile, change.p_value) {
+    let mut text = String::new();
+    if details {
         text += &format!(
-            "equality    {:.0} % of pairs of collections from one population stay below {quantile:.4} ({} pairs \
-             drawn, from a population that is isotropic except for components above the noise)\n",
-            100.0 * change.level,
-            grouped(change.replicates as u64)
+            "other       {} from plain components of the {} of {aggregate}\n",
+            on_scale(change.sin_theta_squared, rank * (1.0 - rank / dimension)),
+            plural(change.records, "report")
         );
+    }
+    if let (Some(quantile), Some(p)) = (change.quantile, change.p_value) {
+        if details {
+            text += &format!(
+                "equality    {:.0} % of pairs of collections from one population stay below {quantile:.4} ({} pairs \
+                 drawn, from a population that is isotropic except for components above the noise)\n",
+                100.0 * change.level,
+                grouped(change.replicates as u64)
+            );
+        }
         text += &if p < SIGNIFICANT {
             format!("change      The components differ more than one population explains (p = {p:.3})\n")
         } else {

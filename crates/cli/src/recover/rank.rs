@@ -35,8 +35,8 @@ impl RankChoice {
     }
 }
 
-/// The components that were tested, what they were compared with, and the choice.
-pub(super) fn tested(test: &RankTest, dimension: usize, unit: Unit) -> String {
+/// The choice; in `details` also the components that were tested, and what they were compared with.
+pub(super) fn tested(test: &RankTest, dimension: usize, unit: Unit, details: bool) -> String {
     let rank = test.components.iter().filter(|component| component.p_value < test.level).count();
     let next = rank + 1;
     let why = match test.components.get(rank) {
@@ -45,6 +45,9 @@ pub(super) fn tested(test: &RankTest, dimension: usize, unit: Unit) -> String {
         None => format!("component {next} was not tested"),
     };
     let mut text = format!("rank        {rank} chosen: {why}; each before it has less than {}\n", test.level);
+    if !details {
+        return text;
+    }
     let mut heads = vec![("component", Left), ("eigenvalue", Right), ("noise alone", Right), ("p", Right)];
     let is_held_out = test.components.iter().any(|component| component.gained.is_some());
     heads.extend(is_held_out.then_some(("held out adds (95 %)", Left)));

@@ -1,5 +1,6 @@
 //! The result of `recover` as text.
 
+use ldp_pca::internal::mechanism::HostilePull;
 use ldp_pca::internal::recovery::{
     FEWEST_REPLICATES, Fit, HeldOutAnswer, ReferenceAnswer, ReferenceComparison, SupportConditions,
 };
@@ -16,8 +17,11 @@ use super::selection::selected;
 use super::share::{SQUARES, Unit, percent};
 use super::{RecoverResult, refined};
 use crate::hostile::hostile_text;
-use crate::output::{Decimal, first, fixed, grouped, on_scale, plural, wrote};
+use crate::output::{Decimal, first, fixed, grouped, of_structure, on_scale, plural, whole, wrote};
 use crate::table::{Align, Table};
+
+/// Components that are listed without details.
+const LISTED: usize = 5;
 
 /// Features named per support, and with their stability.
 const SHOWN_SUPPORT: usize = 12;
@@ -26,62 +30,101 @@ const SHOWN_SUPPORT: usize = 12;
 const FEW_FOLDS: usize = 5;
 
 impl RecoverResult {
-    pub(crate) fn text(&self) -> String {
+    /// What was found, how good it is, and warnings of wrong conclusions; in `details` everything that is known.
+    pub(crate) fn text(&self, details: bool) -> String {
         let answer = &self.answer;
         let (found, trust, unit) = (&answer.found, &answer.trust, Unit::of(answer));
+        let is_told = |pull: &&HostilePull| details || pull.reports > 1;
         let sections = [
-            Some(components(answer, unit)),
-            Some(explained(answer, unit)),
-            empty(answer),
-            noise(answer, unit),
-            trust.rank_test.as_ref().map(|test| tested(test, answer.asked.dimension, unit)),
+            Some(components(answer, unit, details)),
+            finds(answer),
+            trust.compared.as_ref().map(|compared| reference(answer, compared, details)),
+            trust.ordinary_pca.as_ref().map(|compared| ordinary(answer, compared, details)),
             warning(answer),
             Some(patterns(answer)),
             notice(answer),
-            trust.hostile.as_ref().map(|pull| hostile_text(pull, Some(unit))),
-            mean(answer),
-            found.sparse.as_ref().map(|found| sparse(answer, found, unit)),
-            thresholded(answer),
+            empty(answer),
+            trust.rank_test.as_ref().map(|test| tested(test, answer.asked.dimension, unit, details)),
             found.selection.as_ref().map(selected),
-            found.path.as_deref().map(|points| path(points, unit)),
-            held_out(answer, unit),
-            predicted(answer),
-            trust.confidence.as_ref().map(|found| confidence(answer, found)),
-            assumption(answer),
-            trust.compared.as_ref().map(|compared| reference(answer, compared)),
-            trust.ordinary_pca.as_ref().map(|compared| ordinary(answer, compared)),
-            trust.other.as_ref().map(|other| changed(other, answer, unit)),
+            trust.other.as_ref().map(|other| changed(other, answer, unit, details)),
             self.refined.as_ref().map(refined::text),
+            Some(explained(answer, unit, details)),
+            found.sparse.as_ref().map(|found| sparse(answer, found, unit, details)),
+            thresholded(answer, details),
             self.covariance.as_ref().and_then(|covariance| covariance.text(unit)),
+            trust.hostile.as_ref().filter(is_told).map(|pull| hostile_text(pull, Some(unit))),
+            assumption(answer),
         ];
-        let mut text: String = sections.into_iter().flatten().collect();
+        let detailed = || {
+            [
+                noise(answer, unit),
+                mean(answer),
+                found.path.as_deref().map(|points| path(points, unit)),
+                held_out(answer, unit),
+                predicted(answer),
+                trust.confidence.as_ref().map(|found| confidence(answer, found)),
+            ]
+        };
+        let detailed = details.then(detailed).into_iter().flatten();
+        let mut text: String = sections.into_iter().chain(detailed).flatten().collect();
         text.extend(answer.missing.unfinished.iter().map(|part| unfinished(answer, part)));
         let covariance = self.covariance.as_ref().map(|covariance| &covariance.output);
         text + &wrote(self.output.as_ref()) + &wrote(covariance) + &wrote(self.plot.as_ref())
     }
 }
 
-fn components(answer: &Answer, unit: Unit) -> String {
+fn components(answer: &Answer, unit: Unit, details: bool) -> String {
     let mut text = format!(
         "{} of {} from {} ({})\n{}about       {}\n",
         plural(answer.asked.rank as u64, "component"),
         plural(answer.asked.dimension as u64, "feature"),
         plural(answer.asked.records, "report"),
         answer.asked.method,
-        family(answer).unwrap_or_default(),
+        family(answer, details).unwrap_or_default(),
         what_about(answer.asked.centred)
     );
-    for (index, component) in answer.found.components.iter().enumerate() {
+    let components = &answer.found.components;
+    let shown = if details { components.len() } else { components.len().min(LISTED) };
+    for (index, component) in components[..shown].iter().enumerate() {
         let errors = answer.trust.confidence.as_ref().map(|found| &*found.loading_errors[index]);
         let (number, variance) = (index + 1, variance(answer, index, unit));
         let loadings = largest_loadings(component, errors, &answer.asked.feature_names);
         text += &format!("  {number}. {variance}:  {loadings}\n");
     }
+    if shown < components.len() {
+        text += &format!("  and {} more (--details)\n", components.len() - shown);
+    }
     text
 }
 
-/// A line for each task of a family, and one for what the estimate is of.
-fn family(answer: &Answer) -> Option<String> {
+/// Which share of the structure the components find, as far as the noise alone tells.
+fn finds(answer: &Answer) -> Option<String> {
+    let predicted = answer.trust.predicted.as_ref();
+    let share = predicted.map(|predicted| predicted.share_found.map(of_structure));
+    let interval = answer.trust.confidence.as_ref().and_then(|found| found.share_found.zip(Some(found.level)));
+    let text = match (interval, share, answer.found.penalty().is_some()) {
+        (Some((interval, level)), share, is_sparse) => {
+            let [lower, upper] = [whole(interval.lower), of_structure(interval.upper)];
+            let about = share.flatten().filter(|_| !is_sparse);
+            let about = about.map(|share| format!("; about {share} is predicted")).unwrap_or_default();
+            format!("between {lower} and {upper} with {:.0} % confidence{about}", 100.0 * level)
+        }
+        (None, Some(Some(share)), false) => format!("about {share}, as predicted"),
+        (None, Some(None), false) => "nothing that is known: no component stands out from the noise".to_owned(),
+        (None, share, true) => {
+            let plain = share.flatten().map(|share| format!(" (plain ones find about {share})")).unwrap_or_default();
+            format!(
+                "a share of the structure that is not predicted of sparse components{plain}: --bootstrap gives an \
+                 interval"
+            )
+        }
+        (None, None, false) => return None,
+    };
+    Some(format!("finds       {text}\n"))
+}
+
+/// What the estimate of a family is of; in `details` also a line for each of its tasks.
+fn family(answer: &Answer, details: bool) -> Option<String> {
     let members = answer.asked.family.as_ref()?;
     let with_delta = members.iter().any(|member| member.delta > 0.0);
     let heads = ["epsilon", "delta", "reports", "weight"].into_iter().filter(|head| with_delta || *head != "delta");
@@ -96,7 +139,7 @@ fn family(answer: &Answer) -> Option<String> {
         "family      {} tasks, weighted by the inverse variance of their noise\n{}{:INDENT$}people of a task with less \
          noise count more: an estimate of all people only if the choice of a task does not depend on the record\n",
         members.len(),
-        table.text(usize::MAX, INDENT),
+        if details { table.text(usize::MAX, INDENT) } else { String::new() },
         ""
     ))
 }
@@ -122,8 +165,8 @@ pub(crate) fn what_about(centred: bool) -> &'static str {
     }
 }
 
-/// What the components hold together, and the total that shares are of.
-fn explained(answer: &Answer, unit: Unit) -> String {
+/// What the components hold together; in `details` also the total that shares are of.
+fn explained(answer: &Answer, unit: Unit, details: bool) -> String {
     let Some(total) = answer.found.total_variance else {
         return format!("variances   {SQUARES}\n");
     };
@@ -132,11 +175,11 @@ fn explained(answer: &Answer, unit: Unit) -> String {
     let bound = if error.is_empty() { "" } else { " (a bound on its standard error)" };
     let what = if answer.asked.centred { "about the mean" } else { "about zero" };
     match &answer.found.explained_variance {
-        Some(shares) if unit.is_share() => format!(
-            "explained   {} of the total variance of the bounded records {what}, which is {total}{error}{bound} \
-             {SQUARES}\n",
-            percent(shares.iter().sum())
-        ),
+        Some(shares) if unit.is_share() => {
+            let which = if details { format!(", which is {total}{error}{bound} {SQUARES}") } else { String::new() };
+            let explained = percent(shares.iter().sum());
+            format!("explained   {explained} of the total variance of the bounded records {what}{which}\n")
+        }
         _ => format!(
             "variances   {SQUARES}: the total, {total}{error}{bound}, stands out from the noise too little to \
              give shares of it\n"
@@ -215,21 +258,25 @@ fn called(fit: &Fit) -> String {
 }
 
 /// The features of a thresholded estimate.
-fn thresholded(answer: &Answer) -> Option<String> {
+fn thresholded(answer: &Answer, details: bool) -> Option<String> {
     let found = answer.found.soft_threshold.as_ref()?;
-    let order = descending(&answer.found.leverages).into_iter().take(found.rows.len());
-    let named = order.map(|row| format!("{} {:.2}", answer.asked.feature_names[row], answer.found.leverages[row]));
+    let leverages = if details { leverages(answer, found.rows.len()) } else { String::new() };
     let what = if found.rows.len() < answer.asked.dimension {
         format!("sparse      {}", plural(found.rows.len() as u64, "feature"))
     } else {
         format!("shrunk      entries of the estimate; all {} features take part,", answer.asked.dimension)
     };
     Some(format!(
-        "{what} with penalty {:.3e} {SQUARES} (chosen on reports held out), soft-thresholding\n\
-         leverages   {}\n",
-        found.penalty,
-        first(named, SHOWN_SUPPORT)
+        "{what} with penalty {:.3e} {SQUARES} (chosen on reports held out), soft-thresholding\n{leverages}",
+        found.penalty
     ))
+}
+
+/// So many features, by how much they take part.
+fn leverages(answer: &Answer, count: usize) -> String {
+    let order = descending(&answer.found.leverages).into_iter().take(count);
+    let named = order.map(|row| format!("{} {:.2}", answer.asked.feature_names[row], answer.found.leverages[row]));
+    format!("leverages   {}\n", first(named, SHOWN_SUPPORT))
 }
 
 fn warning(answer: &Answer) -> Option<String> {
@@ -264,7 +311,7 @@ fn mean(answer: &Answer) -> Option<String> {
     ))
 }
 
-fn sparse(answer: &Answer, sparse: &SparseAnswer, unit: Unit) -> String {
+fn sparse(answer: &Answer, sparse: &SparseAnswer, unit: Unit, details: bool) -> String {
     let SparseAnswer { support, penalty, iterations, relative_gap, .. } = sparse;
     let choice = match sparse.penalty_choice {
         "cv" => "cross-validated",
@@ -279,9 +326,10 @@ fn sparse(answer: &Answer, sparse: &SparseAnswer, unit: Unit) -> String {
         sparse.status.name(),
         plural(*iterations as u64, "iteration")
     );
-    let order = descending(&answer.found.leverages).into_iter().take(support.len());
-    let named = order.map(|row| format!("{} {:.2}", answer.asked.feature_names[row], answer.found.leverages[row]));
-    text += &format!("leverages   {}\n", first(named, SHOWN_SUPPORT));
+    if !details {
+        return text;
+    }
+    text += &leverages(answer, support.len());
     text += &sparse.conditions.as_ref().map(|found| conditions(found, sparse.penalty)).unwrap_or_default();
     let baselines = sparse
         .baselines
@@ -426,34 +474,36 @@ fn assumption(answer: &Answer) -> Option<String> {
 }
 
 /// The comparison with PCA of bounded records, the quantity that reports are about.
-fn reference(answer: &Answer, ReferenceComparison { sin_theta_squared, reference }: &ReferenceComparison) -> String {
-    let (rank, dimension) = (answer.asked.rank as f64, answer.asked.dimension as f64);
-    format!(
-        "error       {} from PCA without privacy of the bounded records, of which there are {}\n\
-         captured    {}\n",
-        on_scale(*sin_theta_squared, rank * (1.0 - rank / dimension)),
-        grouped(reference.records),
-        captured(reference, "of the variance of the bounded records")
-    )
+fn reference(answer: &Answer, compared: &ReferenceComparison, details: bool) -> String {
+    let captured = captured(&compared.reference, "of the variance of the bounded records");
+    let from = "PCA without privacy of the bounded records, of which there are";
+    let records = grouped(compared.reference.records);
+    let error = details.then(|| format!("error       {} from {from} {records}\n", distance(answer, compared)));
+    format!("captured    {captured}\n{}", error.unwrap_or_default())
 }
 
 /// The comparison with PCA of the same records as they are, bounded by nothing.
-fn ordinary(answer: &Answer, ReferenceComparison { sin_theta_squared, reference }: &ReferenceComparison) -> String {
-    let (rank, dimension) = (answer.asked.rank as f64, answer.asked.dimension as f64);
+fn ordinary(answer: &Answer, compared: &ReferenceComparison, details: bool) -> String {
     let about = if answer.asked.centred { "their mean" } else { "zero" };
-    format!(
-        "ordinary    {} from ordinary PCA about {about} of the same records, encoded and not bounded\n{:12}captured: \
-         {}\n",
-        on_scale(*sin_theta_squared, rank * (1.0 - rank / dimension)),
-        "",
-        captured(reference, "of their variance")
-    )
+    let from = format!("ordinary PCA about {about} of the same records, encoded and not bounded");
+    let captured = captured(&compared.reference, "of their variance");
+    if details {
+        format!("ordinary    {} from {from}\n{:12}captured: {captured}\n", distance(answer, compared), "")
+    } else {
+        format!("ordinary    beside {from}: {captured}\n")
+    }
+}
+
+fn distance(answer: &Answer, compared: &ReferenceComparison) -> String {
+    let (rank, dimension) = (answer.asked.rank as f64, answer.asked.dimension as f64);
+    on_scale(compared.sin_theta_squared, rank * (1.0 - rank / dimension))
 }
 
 fn captured(reference: &ReferenceAnswer, of_what: &str) -> String {
     let (share, largest) = (reference.captured_variance, reference.largest_captured_variance);
     if share.is_finite() {
-        format!("{} {of_what}, where {} is possible", percent(share), percent(largest))
+        let found = reference.share_found.map(|share| format!(": {}", of_structure(share))).unwrap_or_default();
+        format!("{} {of_what}, where {} is possible{found}", percent(share), percent(largest))
     } else {
         format!("nothing {of_what}: they have none")
     }
