@@ -16,8 +16,8 @@ use crate::writing::Target;
 pub(super) struct PlanResult {
     #[serde(flatten)]
     pub(super) plan: Plan,
-    /// The share that the reports for the target find.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The share that the reports for the target find, in the text alone.
+    #[serde(skip)]
     pub(super) share_found_at_target: Option<f64>,
     /// What to know of the stated spectrum.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -242,11 +242,7 @@ impl SampleResult {
              that {} find; kept: the share that bounding leaves of that of ordinary PCA about the mean{}{}\n",
             plural(self.records, "public record"),
             plural(self.reports, "report"),
-            if details {
-                "; errors: of noise, of bounding, and together, about"
-            } else {
-                ""
-            },
+            if details { "; errors: of noise, of bounding, and together, about" } else { "" },
             match (plan.target, plan.share) {
                 (Some(target), _) => format!("; people for the error {} of noise", Decimal(target)),
                 (None, Some(share)) => format!("; people who find {}", of_structure(share)),

@@ -50,7 +50,7 @@ impl RecoverResult {
             self.refined.as_ref().map(refined::text),
             Some(explained(answer, unit, details)),
             found.sparse.as_ref().map(|found| sparse(answer, found, unit, details)),
-            thresholded(answer, details),
+            thresholded(answer),
             self.covariance.as_ref().and_then(|covariance| covariance.text(unit)),
             trust.hostile.as_ref().filter(is_told).map(|pull| hostile_text(pull, Some(unit))),
             assumption(answer),
@@ -258,17 +258,17 @@ fn called(fit: &Fit) -> String {
 }
 
 /// The features of a thresholded estimate.
-fn thresholded(answer: &Answer, details: bool) -> Option<String> {
+fn thresholded(answer: &Answer) -> Option<String> {
     let found = answer.found.soft_threshold.as_ref()?;
-    let leverages = if details { leverages(answer, found.rows.len()) } else { String::new() };
     let what = if found.rows.len() < answer.asked.dimension {
         format!("sparse      {}", plural(found.rows.len() as u64, "feature"))
     } else {
         format!("shrunk      entries of the estimate; all {} features take part,", answer.asked.dimension)
     };
     Some(format!(
-        "{what} with penalty {:.3e} {SQUARES} (chosen on reports held out), soft-thresholding\n{leverages}",
-        found.penalty
+        "{what} with penalty {:.3e} {SQUARES} (chosen on reports held out), soft-thresholding\n{}",
+        found.penalty,
+        leverages(answer, found.rows.len())
     ))
 }
 
@@ -326,10 +326,10 @@ fn sparse(answer: &Answer, sparse: &SparseAnswer, unit: Unit, details: bool) -> 
         sparse.status.name(),
         plural(*iterations as u64, "iteration")
     );
+    text += &leverages(answer, support.len());
     if !details {
         return text;
     }
-    text += &leverages(answer, support.len());
     text += &sparse.conditions.as_ref().map(|found| conditions(found, sparse.penalty)).unwrap_or_default();
     let baselines = sparse
         .baselines

@@ -4,6 +4,7 @@
 use nalgebra::DMatrix;
 use serde_json::{Value, json};
 
+use super::recover::collected_by;
 use crate::support::{Folder, number, numbers, read_npy, words};
 
 /// Characters of a line that every terminal has room for.
@@ -50,7 +51,8 @@ fn recover_and_inspect_say_whether_components_are_about_zero_or_the_mean() {
     for (options, centred, said) in [("", false, zero), ("--centre", true, mean)] {
         let folder = collected(false, options);
         let recover = "recover a.ldpa -t task.json --rank 1 --method pca";
-        folder.run(recover).says(&["predicted ||sin Theta||_F^2"]);
+        folder.run(recover).says(&["finds about", "% of the structure, as predicted"]);
+        folder.run(&format!("{recover} --details")).says(&["predicted ||sin Theta||_F^2"]);
         for line in [recover, "inspect task.json", "inspect a.ldpa -t task.json"] {
             folder.gives(line, json!({"centred": centred}));
             folder.run(line).says(&[said]);
@@ -67,7 +69,7 @@ fn recover_and_inspect_say_whether_components_are_about_zero_or_the_mean() {
 
 #[test]
 fn a_first_component_that_looks_like_the_mean_is_noticed() {
-    let line = "recover a.ldpa -t task.json --rank 1";
+    let line = "recover a.ldpa -t task.json --rank 1 --details";
     let notice = ["notice the first component is 'customer_id' alone and holds", "an id is no feature"];
     collected(true, "").run(line).says(&notice);
     let folder = collected(true, "--centre");
@@ -169,10 +171,41 @@ fn parameters_that_promise_next_to_nothing_are_warned_of() {
     }
 }
 
+/// The answer, how good it is and what may not be concluded; everything else when it is asked for.
+#[test]
+fn ten_lines_say_what_matters_and_the_rest_is_in_the_details() {
+    let folder = collected(false, "");
+    let line = "recover a.ldpa -t task.json --rank 3 --method pca --reference records.csv";
+    let (short, long) = (folder.text(line), folder.text(&format!("{line} --details")));
+    assert!(short.lines().count() + 10 <= long.lines().count(), "{short}\n{long}");
+    assert!(words(&short).contains("cannot be distinguished from noise: collect more reports"), "{short}");
+    let reference = &folder.json(line)["reference"];
+    let share = number(&reference["share_found"]);
+    let [captured, largest] = ["captured_variance", "largest_captured_variance"].map(|key| number(&reference[key]));
+    assert!((share - (captured - 0.125) / (largest - 0.125)).abs() < 1e-9, "{reference}");
+    let said = format!("is possible: {:.0} % of the structure", 100.0 * share);
+    for text in [&short, &long] {
+        assert!(words(text).contains(&said), "{said}: {text}");
+    }
+    for detail in ["sin Theta", "held out", "noise       ±", "hostile", "standard error"] {
+        assert!(!short.contains(detail) && long.contains(detail), "{detail}: {short}\n{long}");
+    }
+    let suspected = folder.text(&format!("{line} --hostile 30"));
+    assert!(suspected.contains("hostile  ") && !suspected.contains("held out"), "{suspected}");
+    let few = collected_by(3000, "").text("recover a.ldpa -t task.json --rank 1");
+    assert!(few.lines().count() <= 12, "{few}");
+    let plan = "plan --dimension 40 --rank 2 --spectrum 0.3,0.2,0.1 --epsilon 2 --records 20000 --share 0.9";
+    let (short, long) = (folder.text(plan), folder.text(&format!("{plan} --details")));
+    assert!(short.starts_with("with 20,000 people you will find ") && short.lines().count() <= 10, "{short}");
+    for detail in ["sin Theta", "optimum", "hostile", "the 37 others"] {
+        assert!(!short.contains(detail) && long.contains(detail), "{detail}: {short}\n{long}");
+    }
+}
+
 #[test]
 fn errors_are_on_one_scale_and_lines_fit_a_terminal() {
     let folder = collected(false, "--folds 3");
-    let whole = "recover a.ldpa -t task.json --rank 4 --reference records.csv --hostile 30";
+    let whole = "recover a.ldpa -t task.json --rank 4 --reference records.csv --hostile 30 --details";
     let text = folder.text(whole);
     // k (1 - k/d) of 4 components of 24 features.
     assert_eq!(words(&text).matches("(0 is the same subspace, 3.33 a random one)").count(), 3, "{text}");
@@ -185,7 +218,9 @@ fn errors_are_on_one_scale_and_lines_fit_a_terminal() {
         "inspect a.ldpa -t task.json",
         "task new --schema schema.json --epsilon 2 -o t.json --force",
         "task new --schema schema.json --epsilon 2 --centre -o t.json --force",
+        &whole.replace(" --details", ""),
         &format!("plan {spectrum} --shuffled --batch 20000"),
+        &format!("plan {spectrum} --shuffled --batch 20000 --details"),
         "simulate --epsilon 2 --dimension 24 --rank 4 --records 200 --trials 12 --reports drawn",
         "account -t task.json --reports 3 --shuffled 1000",
     ] {
@@ -194,6 +229,8 @@ fn errors_are_on_one_scale_and_lines_fit_a_terminal() {
     for line in
         [format!("plan {spectrum}"), "simulate --epsilon 2 --dimension 24 --rank 4 --records 200 --trials 1".into()]
     {
-        folder.run(&line).says(&["(0 is the same subspace, 3.33 a random one)"]);
+        let text = folder.run(&line).says(&["% of the structure"]).stdout;
+        assert!(!text.contains("sin Theta"), "{text}");
+        folder.run(&format!("{line} --details")).says(&["(0 is the same subspace, 3.33 a random one)"]);
     }
 }

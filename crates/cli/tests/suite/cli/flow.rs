@@ -46,7 +46,7 @@ fn a_collection_runs_from_sample_to_components() {
     for (line, parts) in [
         ("schema infer records.csv -o schema.json --force", &["wrote "][..]),
         ("randomize records.csv -t task.json -o all.ldpr --force", &["wrote "]),
-        ("recover sum.ldpa -t task.json --rank 1 --reference records.csv", &["sin Theta", "4,000 reports"]),
+        ("recover sum.ldpa -t task.json --rank 1 --reference records.csv", &["% of the structure", "4,000 reports"]),
     ] {
         folder.run(line).prints(parts);
     }
@@ -88,7 +88,7 @@ fn a_centred_collection_gives_the_mean_and_the_components_about_it() {
     // The reference is centred too: its variance is that of the spread, not 45.
     let reference = numbers(&recovered["reference"]["eigenvalues"]);
     assert!((1.0..3.0).contains(&reference[0]), "{reference:?}");
-    folder.run("recover a.ldpa -t task.json --rank 1").prints(&["mean        ", "w  -"]);
+    folder.run("recover a.ldpa -t task.json --rank 1 --details").prints(&["mean        ", "w  -"]);
 }
 
 #[test]
@@ -263,6 +263,11 @@ fn the_keys_of_simulate_are_as_documented() {
     let mean = number(&result["sin_theta_squared"]["mean"]);
     assert!(values.len() == 3 && (mean - values.iter().sum::<f64>() / 3.0).abs() < 1e-15);
     assert_eq!(numbers(&result["non_private"]["values"]).len(), 3);
+    // Two equal components of six features: a random subspace has the error 4/3.
+    let shares = numbers(&result["share_found"]["values"]);
+    assert!(shares.iter().zip(&values).all(|(share, error)| (share - (1.0 - 0.75 * error)).abs() < 1e-9), "{result}");
+    let said = format!("finds {:.1} % of the structure: the mean", 100.0 * number(&result["share_found"]["mean"]));
+    folder.run(&format!("{common} double-cap --epsilon 2")).says(&[&said]);
     assert!(result["report_bytes"].as_u64().unwrap() <= 64 && number(&result["seconds"]) > 0.0);
     assert_has(&result["guarantee"], json!({"epsilon": 2.0, "delta": 0.0}), "the guarantee");
     let again = folder.json(&format!("{common} double-cap --epsilon 2"));
@@ -273,6 +278,7 @@ fn the_keys_of_simulate_are_as_documented() {
     assert_eq!(gaussian["guarantee"]["delta"], 1e-5);
     let none = folder.gives(&format!("{common} none"), json!({"guarantee": null, "report_bytes": null}));
     assert_eq!(none["sin_theta_squared"], none["non_private"]);
+    assert_eq!(none["share_found"], none["non_private_share_found"]);
     let sparse = folder.json(&format!("{common} none --sparsity 2"));
     assert!(number(&sparse["non_private"]["mean"]) < 0.1);
 }

@@ -48,6 +48,26 @@ fn a_plan_says_how_many_reports_make_each_component_recoverable() {
         .prints(&["no number of reports reaches it"]);
 }
 
+#[test]
+fn a_share_of_the_structure_is_a_goal_and_every_answer_says_the_share() {
+    let folder = Folder::new();
+    let plan = folder.json(&format!("{SURVEY} --share 0.9"));
+    let records = plan["records_for_share"].as_u64().unwrap();
+    let share =
+        |records: u64| number(&folder.json(&format!("{SURVEY} --records {records}"))["predicted"]["share_found"]);
+    assert!(share(records) >= 0.9 && share(records - 1) < 0.9, "{plan}");
+    let said = folder.run(&format!("{SURVEY} --records {records} --target 0.05 --share 0.99")).ok().stdout;
+    assert!(words(&said).contains("people you will find 90 % of the structure"), "{said}");
+    assert!(words(&said).contains("people you will find 99.0 % of the structure"), "{said}");
+    assert!(words(&said).contains("reports, which find 9"), "{said}");
+    // Either of two tied components is as good as the other.
+    let tied = folder.text("plan --dimension 20 --rank 1 --spectrum 0.3,0.3 --epsilon 2 --target 0.1 --share 0.9");
+    assert!(tied.contains("no number of reports reaches it") && tied.contains("you will find 90 %"), "{tied}");
+    for value in ["0", "1", "-0.5", "NaN"] {
+        folder.refused(&format!("{SURVEY} --share {value}"), 2, &["share of the structure is", "below 1"]);
+    }
+}
+
 /// Nothing is left of 1 beside the share of a mean of 10^10 times the spread.
 #[test]
 fn a_sample_far_from_zero_is_planned_for() {
@@ -87,6 +107,9 @@ fn a_public_sample_says_what_a_task_costs() {
     assert!(together(best) < 0.3 * together(own), "{plan}");
     assert!(number(best, "records_for_target") < number(own, "records_for_target"), "{plan}");
     assert_eq!(plan["predicted"]["sin_theta_squared"], own["noise_error"]);
+    assert_eq!(plan["predicted"]["share_found"], own["noise_share_found"]);
+    assert!(number(own, "bounding_share_found") < 1.0, "{plan}");
+    assert!(folder.text(&format!("{line} --details")).lines().count() > folder.text(line).lines().count());
     folder.run(line).says(&["2,000 public records", "advice *: `schema infer` of the sample, then `task new"]);
     // With robust columns there is nothing to gain from these.
     folder.make_task("sample.csv", "--epsilon 4");
@@ -137,7 +160,7 @@ fn the_pull_of_hostile_reports_is_told() {
     let percent = |which| (100.0 * share(which)).floor();
     let proved = format!("proved: no unbiased reports of this promise need fewer than {} %", percent("proved_share"));
     let conjectured = format!("if no direction is special; conjectured: {} %", percent("conjectured_share"));
-    folder.run(line).says(&[&proved, &conjectured]);
+    folder.run(&format!("{line} --details")).says(&[&proved, &conjectured]);
     let many = folder.json(&format!("{line} --records 20000 --hostile 300"));
     let hostile = &many["hostile"];
     assert_has(hostile, json!({"reports": 300, "records": 20_000}), "hostile");
@@ -149,7 +172,7 @@ fn the_pull_of_hostile_reports_is_told() {
     // Of the number that a target takes, where none is given.
     let target = folder.json(&format!("{line} --target 0.1"));
     assert_eq!(target["hostile"]["records"], target["records_for_target"]);
-    folder.run(&format!("{line} --mechanism gaussian")).says(&[
+    folder.run(&format!("{line} --mechanism gaussian --details")).says(&[
         "one hostile report of n moves an eigenvalue of the covariance estimate by at most 720/n, one that passes \
          the range check by 114/n",
     ]);

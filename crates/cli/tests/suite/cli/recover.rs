@@ -99,7 +99,7 @@ fn the_keys_of_recover_are_as_documented() {
 
     let checked = "checked on this estimate and its support, not on the population";
     let parts = ["cross-validated", "chosen", "path", "soft-thresholding", "leverages", "explained", "reference"];
-    folder.run(line).prints(&[checked]).prints(&parts);
+    folder.run(&format!("{line} --details")).prints(&[checked]).prints(&parts);
     let dense = folder.json("recover a.ldpa -t task.json --rank 2 --method pca");
     assert!(dense.get("sparse").is_none() && dense.get("path").is_none());
     assert_eq!(numbers(&dense["leverages"]).len(), 4);
@@ -130,7 +130,8 @@ fn the_rank_is_that_of_the_components_that_stand_out_and_the_answer_is_as_if_it_
     assert!(given.get("rank_test").is_none());
     let chosen = format!("rank        1 chosen: component 2 has p = {:.3};", p_values[1]);
     let parts = [&chosen, "held out adds (95 %)", "< 0.001", "if the population is isotropic"];
-    folder.run(&format!("{line} auto --method pca")).prints(&parts);
+    folder.run(&format!("{line} auto --method pca --details")).prints(&parts);
+    folder.run(&format!("{line} auto --method pca")).prints(&parts[..1]);
 }
 
 #[test]
@@ -163,8 +164,9 @@ fn features_are_selected_at_a_rate_and_claims_come_with_their_assumption() {
     assert!(!recover("--method pca").prints(&plain).stdout.contains("selected"));
     let drawn = ["assumption  of variances, prediction and interval: the population", "as dense as plain"];
     let drawn = recover("--sparse --bootstrap 20").prints(&drawn).stdout;
-    let bare = [", of plain components from these reports", "of variances and prediction"];
+    let bare = ["a share of the structure that is not predicted of sparse components", "of variances and prediction"];
     let bare = recover("--sparse").says(&bare).stdout;
+    recover("--sparse --details").says(&[", of plain components from these reports"]);
     // Draws of the noise know the error of each loading.
     let components = |text: &str| words(text.lines().find(|line| line.starts_with("  1. ")).unwrap());
     let (with, without) = (components(&drawn), components(&bare));
@@ -192,7 +194,7 @@ fn features_are_not_selected_where_reports_do_not_say_which_covary() {
 #[test]
 fn variances_in_text_are_shares_of_the_total() {
     let folder = collected_by(3000, "--folds 2 --bounding clip:5");
-    let line = "recover a.ldpa -t task.json --rank 1 --method pca";
+    let line = "recover a.ldpa -t task.json --rank 1 --method pca --details";
     let result = folder.json(line);
     let printed = number(&result["total_variance"]);
     // Not less than the components hold.
@@ -257,7 +259,7 @@ fn a_reference_is_compared_bounded_and_as_it_is() {
     let long: String = (0..40).map(|row| format!("0,0,0,{}\n", if row % 2 == 0 { 90 } else { -90 })).collect();
     let records = folder.read_text("records.csv");
     folder.write("long.csv", records + &long);
-    let line = "recover a.ldpa -t task.json --rank 1 --method pca --reference long.csv";
+    let line = "recover a.ldpa -t task.json --rank 1 --method pca --reference long.csv --details";
     let result = folder.json(line);
     let error = |compared: &Value| number(&compared["sin_theta_squared"]);
     let ordinary = &result["ordinary_pca"];
@@ -371,7 +373,8 @@ fn simulate_compares_methods_on_the_same_reports() {
     let folder = Folder::new();
     let common = "simulate --epsilon 4 --dimension 20 --sparsity 4 --rank 2 --records 2000 --trials 2 --seed 3";
     let plain = folder.json(common);
-    let expected = json!({"method": "pca", "sin_theta_squared": plain["sin_theta_squared"]});
+    let [errors, shares] = ["sin_theta_squared", "share_found"].map(|key| plain[key].clone());
+    let expected = json!({"method": "pca", "sin_theta_squared": errors, "share_found": shares});
     assert_has(&plain["methods"][0], expected, "the method");
     assert!(plain.get("penalty_factor").is_none());
     let expected = json!({"sin_theta_squared": plain["sin_theta_squared"], "penalty_factor": 0.5});
@@ -402,6 +405,10 @@ fn the_error_is_predicted_and_bounded_by_drawing_the_noise_again() {
     let plain = folder.json(line);
     assert_eq!(plain["confidence"]["replicates"], 40);
     let (lower, upper) = interval(&plain);
+    let share = |end: &str| number(&plain["confidence"]["share_found"][end]);
+    assert!(share("lower") <= share("upper") && share("upper") <= 1.0, "{plain}");
+    let predicted = number(&plain["predicted"]["share_found"]);
+    assert!(predicted > 0.5 && predicted < 1.0, "{plain}");
     assert_eq!(plain["confidence"]["components"][0]["distinguishable"], true);
     let predicted = number(&plain["predicted"]["sin_theta_squared"]);
     assert!(predicted > 0.2 * lower && predicted < 5.0 * upper, "{plain}");
@@ -411,7 +418,8 @@ fn the_error_is_predicted_and_bounded_by_drawing_the_noise_again() {
     let line = format!("{line} --sparse");
     let stability = numbers(&folder.json(&line)["confidence"]["support_stability"]);
     assert!(stability.len() == 4 && stability[0] > 0.9 && stability[1] > 0.9, "{stability:?}");
-    folder.run(&line).prints(&["interval ", "stability   "]);
+    folder.run(&format!("{line} --details")).prints(&["interval ", "stability   "]);
+    folder.run(&line).says(&["finds between", "of the structure with 95 % confidence"]);
 
     folder.run("task new --schema schema.json --epsilon 4 --centre -o centred.json").ok();
     folder.collect("records.csv --insecure-seed 5", "centred", "c");
@@ -490,7 +498,7 @@ fn another_collection_is_compared_and_the_change_is_found() {
     assert_has(&changed["other"], json!({"p_value": 1.0 / 41.0, "replicates": 40}), "June");
     assert!(changed["other"].get("held_out").is_none());
 
-    folder.run(&with_same).says(&[
+    folder.run(&format!("{with_same} --details")).says(&[
         "reports of same.ldpa",
         "isotropic except",
         "One population explains the difference (p = 0.",
@@ -499,6 +507,7 @@ fn another_collection_is_compared_and_the_change_is_found() {
     ]);
     let parts = ["differ more than one population explains (p = 0.005)", "a model nothing is tested", "no folds"];
     let said = folder.run(&format!("{line} {june}")).says(&parts).stdout;
+    assert!(!said.contains("sin Theta"), "{said}");
     assert!(said.lines().all(|line| line.chars().count() <= 90), "{said}");
 
     let late = folder.json(&format!("{with_same} --time-limit 1e-9"));
