@@ -48,6 +48,7 @@ impl RecoverResult {
             found.selection.as_ref().map(selected),
             trust.other.as_ref().map(|other| changed(other, answer, unit, details)),
             self.refined.as_ref().map(refined::text),
+            mean(answer),
             Some(explained(answer, unit, details)),
             found.sparse.as_ref().map(|found| sparse(answer, found, unit, details)),
             thresholded(answer),
@@ -58,7 +59,6 @@ impl RecoverResult {
         let detailed = || {
             [
                 noise(answer, unit),
-                mean(answer),
                 found.path.as_deref().map(|points| path(points, unit)),
                 held_out(answer, unit),
                 predicted(answer),

@@ -69,9 +69,11 @@ struct Document<'a> {
     refined: Option<&'a RefinedFacts>,
 }
 
-/// The error to expect of the components as a whole.
+/// What to expect of the components as a whole.
 #[derive(Serialize)]
 struct Predicted {
+    /// The share of the structure that they find.
+    share_found: Option<f64>,
     sin_theta_squared: f64,
     /// The error of a random subspace.
     uninformed: f64,
@@ -149,6 +151,7 @@ impl Answer {
             noise_edge: answer.trust.noise_edge,
             mean: answer.found.mean.as_ref().map(|mean| &mean.estimate),
             predicted: predicted.map(|predicted| Predicted {
+                share_found: predicted.share_found,
                 sin_theta_squared: predicted.sin_theta_squared,
                 uninformed: predicted.uninformed,
             }),

@@ -40,6 +40,7 @@ fn sparse_components_are_those_of_the_solver_on_the_same_reports() {
     let plain = server.recovery(&task(), "rank=2").json();
     let expected = predict_from_estimate(&covariance, Rank::new(2).unwrap()).unwrap();
     assert_eq!(plain["predicted"]["sin_theta_squared"], expected.sin_theta_squared);
+    assert_eq!(plain["predicted"]["share_found"], json!(expected.share_found));
     assert_eq!((&plain["method"], plain.get("sparse")), (&"pca".into(), None));
     let share = expected.sin_theta_squared / expected.uninformed;
     let line = format!("ldp_pca_predicted_error{{task=\"{}\",rank=\"2\"}} {share}", task().digest());
