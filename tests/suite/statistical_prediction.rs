@@ -105,8 +105,8 @@ fn errors_are_predicted_within_a_tenth() {
     assert!(ratios.len() > 12 && (0.9..1.1).contains(&median), "{median} of {ratios:?}");
 }
 
-/// Unequal components, of which the second is nearly tied with one that is left out, in 100 collections drawn from their
-/// law. What is missed of the structure may be off by 15 %, and its mean by 4.9 standard errors.
+/// Unequal components, of which the second is nearly tied with one that is left out, in 100 collections drawn from
+/// their law. What is missed of the structure may be off by 15 %, and its mean by 4.9 standard errors.
 #[test]
 fn the_share_found_is_predicted_for_unequal_components() {
     let (epsilon, rank) = (Epsilon::new(2.0).unwrap(), Rank::new(2).unwrap());

@@ -181,8 +181,8 @@ pub fn captured_variance(subspace: &Subspace, covariance: &DMatrix<f64>) -> Resu
 /// (tr(Vᵀ A V) − (k/d) tr A) / (λ₁ + … + λ_k − (k/d) tr A)
 /// ```
 ///
-/// 1 for the best subspace, 0 for a random one on average, and below 0 for one that is worse. `None` where all subspaces
-/// have the same variance.
+/// 1 for the best subspace, 0 for a random one on average, and below 0 for one that is worse. `None` where all
+/// subspaces have the same variance.
 ///
 /// # Errors
 ///

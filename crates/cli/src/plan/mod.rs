@@ -31,10 +31,10 @@ use super::writing::{self, Target};
 ///
 /// Predicts which share of the structure the recovered components find (100 % is all that k components can capture, 0 %
 /// what a random subspace captures on average), and their error ||sin Theta||_F^2 (0 for the same subspace, and k (1 -
-/// k/d) for a random one), from the eigenvalues of the records' second-moment matrix, which for records of norm 1 sum to
-/// 1. An aggregate gives those of its estimate, a public sample those of its bounded records: of a sample it also says
-/// what bounding makes of it, and which other task has less error. Nothing is simulated. With centring the eigenvalues
-/// are those of the covariance.
+/// k/d) for a random one), from the eigenvalues of the records' second-moment matrix, which for records of norm 1 sum
+/// to 1. An aggregate gives those of its estimate, a public sample those of its bounded records: of a sample it also
+/// says what bounding makes of it, and which other task has less error. Nothing is simulated. With centring the
+/// eigenvalues are those of the covariance.
 #[derive(Args)]
 pub(super) struct Plan {
     /// Number of features, d
