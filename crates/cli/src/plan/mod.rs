@@ -196,13 +196,16 @@ impl Plan {
         };
         let spinner = spinner("planning");
         let plan = planner.plan(epsilon, &goal)?;
-        let reached = plan.records_for_target.flatten().map(|records| planner.predict(epsilon, records)).transpose()?;
-        let share_found_at_target = reached.and_then(|reached| reached.share_found);
+        let share = |(epsilon, records)| planner.predict(epsilon, records).map(|predicted| predicted.share_found);
+        let reached = plan.records_for_target.flatten().map(|records| share((epsilon, records))).transpose()?;
+        let shuffled = plan.shuffled.as_ref();
+        let shuffled = shuffled.and_then(|found| found.local_epsilon.zip(found.records_for_target.flatten()));
+        let shares_at_target = [reached, shuffled.map(share).transpose()?].map(Option::flatten);
         drop(spinner);
         parameters::warn_of(&plan.guarantee);
         parameters::warn_of_delta(self.shuffled);
         let (notes, plot) = (planner.notes(), self.plot.clone());
-        let result = PlanResult { plan, share_found_at_target, notes, waves, clipping, sample, about, plot };
+        let result = PlanResult { plan, shares_at_target, notes, waves, clipping, sample, about, plot };
         if let Some(path) = &self.plot {
             let points = curve(&planner, &result.plan)?;
             writing::write(path, pictures::error_curve(&result.heading(), &result.plan, &points).as_bytes())?;

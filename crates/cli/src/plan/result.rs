@@ -16,9 +16,9 @@ use crate::writing::Target;
 pub(super) struct PlanResult {
     #[serde(flatten)]
     pub(super) plan: Plan,
-    /// The share that the reports for the target find, in the text alone.
+    /// The shares that the reports for the target find, and those of shuffled ones, in the text alone.
     #[serde(skip)]
-    pub(super) share_found_at_target: Option<f64>,
+    pub(super) shares_at_target: [Option<f64>; 2],
     /// What to know of the stated spectrum.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) notes: Vec<String>,
@@ -80,7 +80,8 @@ impl PlanResult {
                 text += &format!("then        `task refine --records {second}`, when the first wave is over\n");
             }
         }
-        text.extend(plan.shuffled.as_ref().map(|shuffled| shuffled_text(shuffled, plan, details)));
+        let share = self.shares_at_target[1];
+        text.extend(plan.shuffled.as_ref().map(|shuffled| shuffled_text(shuffled, plan, share, details)));
         if let Some(optimum) = plan.optimum.filter(|_| details) {
             let percent = |share: f64| (100.0 * share).floor();
             text += &format!(
@@ -113,9 +114,8 @@ impl PlanResult {
         }
         if let (Some(target), Some(records)) = (plan.target, plan.records_for_target) {
             let none = "no number of reports reaches it: a component is as large as one that is left out, or too weak";
-            let found = self.share_found_at_target.map(|share| format!(", which find {}", of_structure(share)));
-            let answer = records.map(|records| plural(records, "report") + &found.unwrap_or_default());
-            text += &format!("error {}     {}\n", Decimal(target), answer.as_deref().unwrap_or(none));
+            let answer = records.map_or(none.to_owned(), |records| reports(records, self.shares_at_target[0]));
+            text += &format!("error {}     {answer}\n", Decimal(target));
         }
         if let (Some(records), Some(epsilon)) = (plan.records, plan.epsilon_for_target) {
             let answer = epsilon.map_or("above 16".to_owned(), |epsilon| at_most(epsilon, 4));
@@ -130,6 +130,12 @@ const SHOWN: usize = 3;
 
 fn people(count: u64) -> String {
     if count == 1 { "1 person".to_owned() } else { format!("{} people", grouped(count)) }
+}
+
+/// So many reports, and the share that they find.
+fn reports(count: u64, share: Option<f64>) -> String {
+    let found = share.map(|share| format!(", which find {}", of_structure(share)));
+    plural(count, "report") + &found.unwrap_or_default()
 }
 
 fn predicted_text(indent: &str, records: u64, predicted: &Prediction, uninformed: f64, details: bool) -> String {
@@ -150,7 +156,7 @@ fn predicted_text(indent: &str, records: u64, predicted: &Prediction, uninformed
     text
 }
 
-fn shuffled_text(shuffled: &ShuffledPlan, plan: &Plan, details: bool) -> String {
+fn shuffled_text(shuffled: &ShuffledPlan, plan: &Plan, share: Option<f64>, details: bool) -> String {
     let batch = format!("each batch of {}", plural(shuffled.honest_reports, "honest report"));
     let allowed = shuffled.local_epsilon.map(|epsilon| format!("epsilon {} per report", at_least(epsilon.value())));
     let allowed = allowed.as_deref().unwrap_or("no epsilon per report keeps it");
@@ -164,7 +170,7 @@ fn shuffled_text(shuffled: &ShuffledPlan, plan: &Plan, details: bool) -> String 
     }
     if let (Some(target), Some(records)) = (plan.target, shuffled.records_for_target) {
         let none = "no number of reports reaches it";
-        let answer = records.map_or(none.to_owned(), |records| plural(records, "report"));
+        let answer = records.map_or(none.to_owned(), |records| reports(records, share));
         text += &format!("  error {}   {answer}\n", Decimal(target));
     }
     if let (Some(records), Some(epsilon)) = (plan.records, shuffled.epsilon_for_target) {

@@ -233,7 +233,9 @@ fn shuffled_reports_are_fewer_and_say_more_each() {
     assert!(shuffled["records_for_target"].as_u64() < plan["records_for_target"].as_u64(), "{plan}");
     assert!(number(&shuffled["local_epsilon"]) > 1.0 && number(&shuffled["epsilon_for_target"]) < 1.0);
     let promise = "shuffled: (1, 0.00000001) for any two records of one person in each batch of 5,000 honest reports,";
-    folder.run(line).says(&[promise]);
+    let said = words(&folder.run(line).says(&[promise]).stdout);
+    // With every number of reports, shuffled or not.
+    assert_eq!((said.matches("you will find").count(), said.matches("reports, which find").count()), (2, 2), "{said}");
     assert_eq!(shuffled["honest_reports"], 5000);
     // Batches are released one by one, so the size of the collection hides nobody.
     let million = line.replace("20000", "1000000");
