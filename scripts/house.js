@@ -40,7 +40,7 @@ const MODULE_FLOORS = [
   ["covariance"],
   ["prediction"],
   ["recovery"],
-  ["waves"],
+  ["components", "waves"],
   ["lengths"],
   ["error"],
   ["internal"],

@@ -2,6 +2,7 @@
 
 use crate::aggregate::AggregateError;
 use crate::centring::CentringError;
+use crate::components::ComponentsError;
 use crate::covariance::CovarianceError;
 use crate::family::FamilyError;
 use crate::identity::NameError;
@@ -103,6 +104,9 @@ pub enum Error {
     /// Answering a question about an estimate.
     #[error(transparent)]
     Answer(#[from] AnswerError),
+    /// A document of components.
+    #[error(transparent)]
+    Components(#[from] ComponentsError),
     /// A refinement's parameters.
     #[error(transparent)]
     Refinement(#[from] RefinementError),
@@ -200,6 +204,7 @@ mod tests {
             BootstrapError,
             CentringError,
             ChangeError,
+            ComponentsError,
             CovarianceError,
             EigenError,
             EntropyError,

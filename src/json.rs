@@ -124,6 +124,11 @@ impl<'a> Reader<'a> {
         decimal::parse(digits).ok_or_else(|| self.error(&format!("number out of range: {}", excerpt(digits))))
     }
 
+    /// `null`, or a value.
+    pub(crate) fn nullable<T>(&mut self, value: impl FnOnce(&mut Self) -> Read<T>) -> Read<Option<T>> {
+        if self.peek() == Some(b'n') { self.skip().map(|()| None) } else { value(self).map(Some) }
+    }
+
     /// A number that its type checks.
     pub(crate) fn checked<T: TryFrom<f64, Error: fmt::Display>>(&mut self) -> Read<T> {
         T::try_from(self.number()?).map_err(|error| self.refused(&error))

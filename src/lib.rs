@@ -67,6 +67,7 @@
 //! | [`aggregate`] | reports | integer sums, the same bytes in any order |
 //! | [`covariance`] | sums | debiased estimate, in the units of the features, with its noise level |
 //! | [`recovery`] | estimate | principal components, dense or sparse, certified, with an interval for their error |
+//! | [`components`] | an answer | a public document, by which a device finds the scores of its record |
 //!
 //! Beside them: [`privacy`] (parameters, guarantees, calibration, trade-off, composition, shuffling), `law` (the law
 //! of the estimate) and [`prediction`] (the error that follows from it). Two modules have all of one subject, from the
@@ -79,11 +80,12 @@
 //! (`crates/cli/`), the page's lab (`crates/lab/`) and the Python package (`python/`) are crates on this one, too: they
 //! translate, and never compute. The methods of the literature are another (`research/literature/`).
 //!
-//! Invariants: `aggregate` and everything after it never take a record (`records` is a number of reports there). Only
-//! the interfaces do IO or read a clock. Randomness is an argument; each function that opens the system's source is one
-//! line. A module uses those below it alone, in the order of `MODULE_FLOORS` in `scripts/house.js`, which is not that
-//! of the story: mechanisms are below tasks. `cfg(target…)` appears only here, in `js` and [`mechanism::cap::kernel`],
-//! which alone has `unsafe` code. Every stage has its own error, and [`error::Error`] holds them all.
+//! Invariants: `aggregate` and everything after it never take a record (`records` is a number of reports there), but
+//! for the scores that a device computes of its own. Only the interfaces do IO or read a clock. Randomness is an
+//! argument; each function that opens the system's source is one line. A module uses those below it alone, in the order
+//! of `MODULE_FLOORS` in `scripts/house.js`, which is not that of the story: mechanisms are below tasks. `cfg(target…)`
+//! appears only here, in `js` and [`mechanism::cap::kernel`], which alone has `unsafe` code. Every stage has its own
+//! error, and [`error::Error`] holds them all.
 //!
 //! # Documents
 //!
@@ -117,6 +119,7 @@ pub mod aggregate;
 mod binomial;
 mod bisection;
 pub mod centring;
+pub mod components;
 pub mod covariance;
 mod decimal;
 pub mod error;

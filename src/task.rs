@@ -327,7 +327,7 @@ impl Folds {
 }
 
 /// What is read before all else.
-fn read_version(reader: &mut Reader<'_>) -> Read<u32> {
+pub(crate) fn read_version(reader: &mut Reader<'_>) -> Read<u32> {
     let mut version = None;
     reader.object(&mut |reader, field| match field {
         "version" => reader.once(field, &mut version, Reader::integer),
