@@ -13,6 +13,7 @@ macro_rules! documents {
 [assumptions of double-cap]: crate::_documentation::double_cap#assumptions
 [bias]: crate::_documentation::double_cap#how-unbiased-the-estimate-is
 [centring]: crate::centring
+[components format]: crate::_documentation::wire_format#components
 [double-cap]: crate::_documentation::double_cap
 [double-cap module]: crate::mechanism::double_cap
 [every record]: crate::_documentation::records#every-record-gives-a-report

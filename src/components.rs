@@ -240,6 +240,18 @@ impl PublishedComponents {
         text
     }
 
+    /// The digest of the task.
+    #[must_use]
+    pub fn task(&self) -> TaskDigest {
+        self.task
+    }
+
+    /// The number of reports.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
     /// The columns and features of the records.
     #[must_use]
     pub fn schema(&self) -> &Schema {

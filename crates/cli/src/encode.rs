@@ -1,18 +1,16 @@
 //! The `encode` command: the features of records, as reports have them before they are randomized.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use ldp_pca::task::Task;
 use serde::Serialize;
 
 use super::error::Result;
 use super::files;
 use super::output::{Format, note, plural};
 use super::records::{self, Counts, Reading};
-use super::writing::{self, NpyRows, Output, Target};
+use super::writing::{self, Target};
 
 /// Show the features of records, as reports have them before they are randomized.
 ///
@@ -55,16 +53,10 @@ struct EncodeResult {
 impl Encode {
     pub(super) fn run(self) -> Result<()> {
         let started = Instant::now();
-        let is_npy = self.output.extension().is_some_and(|extension| extension == "npy");
         let task = files::task(&self.task)?;
-        let counts = if is_npy {
-            let mut rows = NpyRows::create(&self.output, task.dimension())?;
-            let counts = self.read(&task, |features| rows.write(features))?;
-            rows.finish()?;
-            counts
-        } else {
-            self.write_csv(&task)?
-        };
+        let counts = writing::write_rows(&self.output, task.schema().feature_names(), |visit| {
+            records::features(&self.records, &task, self.bounded, &self.reading.of_device(task.schema()), visit)
+        })?;
         note("note: these features are as private as the records");
         let result = EncodeResult {
             counts,
@@ -73,38 +65,18 @@ impl Encode {
             seconds: started.elapsed().as_secs_f64(),
             output: self.output,
         };
-        self.format.print(&result, |result| {
-            let counts = &result.counts;
-            let (records, features) = (plural(counts.records, "record"), plural(result.dimension as u64, "feature"));
-            let mut text = format!("{records} of {features} in {:.1} s\n", result.seconds);
-            text += &counts.unread_text();
-            if counts.missing > 0 {
-                text += &format!("{}, which are 0\n", plural(counts.missing, "missing value"));
-            }
-            text + &format!("wrote {}\n", result.output)
+        self.format.print(&result, |EncodeResult { counts, dimension, seconds, output, .. }| {
+            written(counts, &plural(*dimension as u64, "feature"), *seconds, output)
         })
     }
+}
 
-    fn write_csv(&self, task: &Task) -> Result<Counts> {
-        let mut lines = writing::csv(&self.output, [task.schema().feature_names()])?;
-        let mut output = Output::create(&self.output)?;
-        let counts = self.read(task, |features| {
-            for (place, feature) in features.iter().enumerate() {
-                // Numbers need no quotes.
-                let separator = if place == 0 { "" } else { "," };
-                write!(lines, "{separator}{feature}")?;
-            }
-            lines.push(b'\n');
-            output.put(&lines)?;
-            lines.clear();
-            Ok(())
-        })?;
-        output.finish()?;
-        Ok(counts)
+/// What was written of records, in words.
+pub(super) fn written(counts: &Counts, what: &str, seconds: f64, output: &Target) -> String {
+    let mut text = format!("{} of {what} in {seconds:.1} s\n", plural(counts.records, "record"));
+    text += &counts.unread_text();
+    if counts.missing > 0 {
+        text += &format!("{}, which are 0\n", plural(counts.missing, "missing value"));
     }
-
-    /// Calls `visit` with the features of every record.
-    fn read(&self, task: &Task, visit: impl FnMut(&[f64]) -> Result<()>) -> Result<Counts> {
-        records::features(&self.records, task, self.bounded, &self.reading.of_device(task.schema()), visit)
-    }
+    text + &format!("wrote {output}\n")
 }

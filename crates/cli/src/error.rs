@@ -4,6 +4,7 @@ use core::fmt::Display;
 use std::io;
 use std::path::Path;
 
+use ldp_pca::components::ComponentsError;
 use ldp_pca::error::Error;
 use ldp_pca::internal::recovery::ChangeError;
 use ldp_pca::internal::waves::RefineError;
@@ -168,6 +169,7 @@ fn is_of_an_option(error: &Error) -> bool {
                 | FantopeError::InvalidSetting { .. },
             ),
         )
+        | Error::Components(ComponentsError::TooLong(_))
         | Error::Penalty(PenaltyError::TooFewFolds { .. } | PenaltyError::Path(PathError::NoPenalties))
         | Error::Bootstrap(BootstrapError::Replicates(_) | BootstrapError::FullRank(_)) => true,
         Error::Prediction(error) => !matches!(
@@ -216,6 +218,7 @@ from_stage!(
     ldp_pca::record::RecordError,
     AnswerError,
     ChangeError,
+    ComponentsError,
     FantopeError,
     PredictionError,
     RecoveryError,

@@ -6,6 +6,7 @@ use std::io::{BufReader, Cursor, ErrorKind, Read, StdinLock};
 use std::path::{Path, PathBuf};
 
 use ldp_pca::aggregate::{Aggregate, AggregateError};
+use ldp_pca::components::PublishedComponents;
 use ldp_pca::internal::task::MAX_TASK_BYTES;
 use ldp_pca::linalg::{EigenError, SymmetricMatrix};
 use ldp_pca::schema::Schema;
@@ -89,6 +90,11 @@ fn document(path: &Path) -> Result<Vec<u8>> {
 /// Reads a task.
 pub(super) fn task(path: &Path) -> Result<Task> {
     parsed(path, &document(path)?, Needed::Task, Task::from_json)
+}
+
+/// Reads published components.
+pub(super) fn components(path: &Path) -> Result<PublishedComponents> {
+    parsed(path, &document(path)?, Needed::Components, PublishedComponents::from_json)
 }
 
 /// Reads a schema.

@@ -28,6 +28,8 @@ pub(super) const EXAMPLES: &Examples = &[
     ("submit", ["ids.ldpr --task task.json", "- --task task.json --url localhost:8081 --json < ids.ldpr"]),
     ("recover", ["sums.ldpa --task task.json --rank 3 --sparse -o loadings.csv",
         "may.ldpa --task task.json --rank 3 --other june.ldpa"]),
+    ("scores", ["survey.csv --components components.json -o scores.csv",
+        "survey.csv --components components.json -o scores.npy"]),
     ("norms", ["lengths.ldpa --task norms.json", "lengths.ldpa --task norms.json --radius 12 --plot lengths.svg"]),
     ("plan", ["--sample public.csv --task task.json --records 20000",
         "--aggregate sums.ldpa --task task.json --target 0.1"]),

@@ -4,6 +4,7 @@ use std::io::{BufReader, Read};
 use std::path::PathBuf;
 
 use clap::Args;
+use ldp_pca::components::PublishedComponents;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::internal::mechanism::HostilePull;
 use ldp_pca::internal::task::MAX_TASK_BYTES;
@@ -20,7 +21,8 @@ use super::kind::{Kind, Needed};
 use super::output::{Format, first, grouped};
 use super::task::{TaskSummary, what_about};
 
-/// Show what a schema, task, reports or aggregate file holds. Reports and aggregates are checked against `--task`.
+/// Show what a schema, task, reports, aggregate or components file holds. Reports and aggregates are checked against
+/// `--task`.
 #[derive(Args)]
 pub(super) struct Inspect {
     /// The file
@@ -41,6 +43,13 @@ enum Content {
         feature_names: Vec<String>,
     },
     Task(TaskSummary),
+    Components {
+        task: String,
+        records: u64,
+        rank: usize,
+        features: usize,
+        feature_names: Vec<String>,
+    },
     Reports {
         reports: u64,
         report_bytes: usize,
@@ -121,9 +130,22 @@ impl Inspect {
     fn document(&self, content: impl Read) -> Result<Content> {
         let mut bytes = vec![];
         content.take(MAX_TASK_BYTES as u64 + 1).read_to_end(&mut bytes).in_file(&self.file)?;
-        if Kind::of(&bytes) == Kind::Task {
-            let task = files::parsed(&self.file, &bytes, Needed::Task, Task::from_json)?;
-            return Ok(Content::Task(TaskSummary::of(&task)));
+        match Kind::of(&bytes) {
+            Kind::Task => {
+                let task = files::parsed(&self.file, &bytes, Needed::Task, Task::from_json)?;
+                return Ok(Content::Task(TaskSummary::of(&task)));
+            }
+            Kind::Components => {
+                let found = files::parsed(&self.file, &bytes, Needed::Components, PublishedComponents::from_json)?;
+                return Ok(Content::Components {
+                    task: found.task().to_string(),
+                    records: found.records(),
+                    rank: found.rank(),
+                    features: found.schema().dimension(),
+                    feature_names: found.schema().feature_names(),
+                });
+            }
+            _ => {}
         }
         let schema = files::parsed(&self.file, &bytes, Needed::Ours, Schema::from_json)?;
         Ok(Content::Schema {
@@ -141,6 +163,11 @@ impl Content {
                 format!("schema\ncolumns    {columns}\nfeatures   {features}: {}\n", first(feature_names, 20))
             }
             Self::Task(summary) => summary.text(),
+            Self::Components { task, records, rank, features, feature_names } => format!(
+                "components {rank}\ntask       {task}\nreports    {}\nfeatures   {features}: {}\n",
+                grouped(*records),
+                first(feature_names, 20)
+            ),
             Self::Reports { reports, report_bytes, first_id, invalid, first_invalid } => {
                 let mut text = format!("reports    {} of {report_bytes} bytes, all checked\n", grouped(*reports));
                 text.extend(first_id.iter().map(|id| format!("first id   {id}\n")));

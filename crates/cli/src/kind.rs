@@ -19,13 +19,15 @@ pub enum Kind {
     Task,
     /// A schema.
     Schema,
+    /// Published components.
+    Components,
     /// Reports, one after the other.
     Reports,
     /// Sums of reports.
     Aggregate,
     /// A file of another format, or text that is nothing else here. `store export` writes reports in Parquet, too.
     Format(FileFormat),
-    /// JSON that is neither a task nor a schema.
+    /// JSON that is none of these documents.
     Json,
     /// What begins as JSON, and is cut or goes wrong.
     BrokenJson,
@@ -75,6 +77,7 @@ impl Kind {
         };
         let has = |key: &str| document.contains_key(key);
         match () {
+            () if has("schema") && has("components") => Self::Components,
             () if has("schema") || has("mechanism") => Self::Task,
             () if has("columns") => Self::Schema,
             () => Self::Json,
@@ -97,6 +100,7 @@ impl Kind {
         match self {
             Self::Task => "a task",
             Self::Schema => "a schema",
+            Self::Components => "components",
             Self::Reports => "reports",
             Self::Aggregate => "an aggregate",
             Self::Format(format) => format.name(),
@@ -113,6 +117,7 @@ impl Kind {
 pub(super) enum Needed {
     Task,
     Schema,
+    Components,
     Aggregate,
     /// Reports, or sums of them.
     Reports,
@@ -132,7 +137,7 @@ impl Needed {
     /// The problem of a file that holds something else, with the remedy; `None` where only the reader of its format can
     /// say what is wrong with it.
     pub(super) fn problem(self, held: Kind) -> Option<String> {
-        use Kind::{Aggregate, Binary, BrokenJson, Json, Reports, Schema, Task};
+        use Kind::{Aggregate, Binary, BrokenJson, Components, Json, Reports, Schema, Task};
         // Both kinds are unpacked once before they are looked at.
         if held == Kind::Format(FileFormat::Gzip) && matches!(self, Self::Records(_) | Self::Matrix) {
             return Some("it holds a gzip file in another (gzip within gzip): unpack it once, with gunzip".to_owned());
@@ -146,25 +151,28 @@ impl Needed {
         let reader_knows = match self {
             Self::Task => matches!(held, Task | BrokenJson),
             Self::Schema => matches!(held, Schema | BrokenJson),
+            Self::Components => matches!(held, Components | BrokenJson),
             Self::Aggregate => held == Aggregate,
             // Damaged reports begin with anything.
             Self::Reports => matches!(held, Reports | Aggregate | Binary | Kind::TEXT),
             // Rows of text have lines, which a message names.
             Self::Records(_) => {
-                other_format.is_none() && !matches!(held, Task | Schema | Json | BrokenJson | Reports | Aggregate)
+                other_format.is_none()
+                    && !matches!(held, Task | Schema | Components | Json | BrokenJson | Reports | Aggregate)
             }
             Self::Matrix => held == Kind::MATRIX,
-            Self::Ours => matches!(held, Task | Schema | Reports | Aggregate),
+            Self::Ours => matches!(held, Task | Schema | Components | Reports | Aggregate),
         };
         let (needed, remedy) = match self {
             Self::Task => ("a task", "give the file that `ldp-pca task new` wrote"),
             Self::Schema => ("a schema", "give the file that `ldp-pca schema infer` wrote"),
+            Self::Components => ("components", "give the file that `ldp-pca recover -o components.json` wrote"),
             Self::Aggregate if held == Reports => ("an aggregate", "sum them first with `ldp-pca aggregate`"),
             Self::Aggregate => ("an aggregate", "give the file that `ldp-pca aggregate` wrote"),
             Self::Reports => ("a report or an aggregate", "give what `ldp-pca randomize` or `aggregate` wrote"),
             Self::Records(remedy) => ("records", other_format.unwrap_or(remedy)),
             Self::Matrix => ("a matrix in NPY", "save it with numpy.save"),
-            Self::Ours => ("reports, an aggregate, a task or a schema", "nothing else is shown here"),
+            Self::Ours => ("reports, an aggregate, a task, a schema or components", "nothing else is shown here"),
         };
         match held {
             _ if reader_knows => None,
@@ -180,7 +188,7 @@ mod tests {
 
     #[test]
     fn content_shows_what_it_is() {
-        let cases: [(&[u8], Kind); 23] = [
+        let cases: [(&[u8], Kind); 25] = [
             (b"LDPR\x03", Kind::Reports),
             (b"LDPA\x01", Kind::Aggregate),
             (b"\x93NUMPY\x01", Kind::MATRIX),
@@ -195,6 +203,8 @@ mod tests {
             (b" {\"version\": 9, \"schema\": {}, \"mechanism\": {}}", Kind::Task),
             (b"{\"columns\": 1}", Kind::Schema),
             (b"{\"schema\": {}}", Kind::Task),
+            (b"{\"components\": [], \"schema\": {}}", Kind::Components),
+            (b"{\"components\": []}", Kind::Json),
             (b"\xef\xbb\xbf{\"columns\": 1}", Kind::Schema),
             (b"{\"columns\": ", Kind::BrokenJson),
             (b"{", Kind::BrokenJson),
@@ -213,22 +223,27 @@ mod tests {
     #[test]
     fn what_is_needed_is_no_problem_and_anything_else_has_a_remedy() {
         use FileFormat::{Feather1, Gzip, NumPy, NumPyArchive, Parquet, Text, Zip};
-        use Kind::{Aggregate, Binary, BrokenJson, Json, Reports, Schema, Task};
+        use Kind::{Aggregate, Binary, BrokenJson, Components, Json, Reports, Schema, Task};
         let [gzip, matrix, parquet, text, zip] = [Gzip, NumPy, Parquet, Text, Zip].map(Kind::Format);
         let [archive, feather] = [NumPyArchive, Feather1].map(Kind::Format);
         let cases = [
-            (Needed::Task, vec![Task, BrokenJson], vec![Schema, Json, Reports, Aggregate, text, Kind::Empty]),
+            (
+                Needed::Task,
+                vec![Task, BrokenJson],
+                vec![Schema, Components, Json, Reports, Aggregate, text, Kind::Empty],
+            ),
             (Needed::Schema, vec![Schema, BrokenJson], vec![Task, Json, Reports, Aggregate, text, Kind::Utf16]),
+            (Needed::Components, vec![Components, BrokenJson], vec![Task, Schema, Json, Reports, Aggregate, text]),
             (Needed::Aggregate, vec![Aggregate], vec![Task, Schema, Reports, text, Binary]),
             (Needed::Reports, vec![Reports, Aggregate, text, Binary], vec![Task, Schema, matrix, gzip]),
             (
                 Needed::Records("CSV"),
                 vec![text, matrix, Binary, parquet],
-                vec![Task, BrokenJson, Reports, Aggregate, zip],
+                vec![Task, Components, BrokenJson, Reports, Aggregate, zip],
             ),
             (Needed::Records("CSV"), vec![], vec![gzip, archive, feather]),
             (Needed::Matrix, vec![matrix], vec![Task, Aggregate, text, Kind::Empty, gzip, archive]),
-            (Needed::Ours, vec![Task, Schema, Reports, Aggregate], vec![matrix, text, Json]),
+            (Needed::Ours, vec![Task, Schema, Components, Reports, Aggregate], vec![matrix, text, Json]),
         ];
         for (needed, own, others) in cases {
             assert!(own.into_iter().all(|held| needed.problem(held).is_none()), "{needed:?}");

@@ -47,6 +47,7 @@ mod recover;
 mod relay;
 mod remedy;
 pub mod schema;
+mod scores;
 mod serve;
 mod shell;
 mod simulate;
@@ -103,6 +104,7 @@ enum Command {
     Submit(submit::Submit),
     /// Recover principal components from summed reports
     Recover(recover::Recover),
+    Scores(scores::Scores),
     Norms(norms::NormsCommand),
     /// Predict how many users it takes, before anybody is asked
     Plan(plan::Plan),
@@ -112,7 +114,7 @@ enum Command {
     Audit(audit::Audit),
     /// Solve the sparse (Fantope) problem for a matrix
     Solve(solve::Solve),
-    /// Show what a schema, task, reports or aggregate file holds
+    /// Show what a schema, task, reports, aggregate or components file holds
     Inspect(inspect::Inspect),
     /// Show what reports of a task guarantee: one, several, and an anonymised batch
     Account(account::Account),
@@ -134,8 +136,8 @@ impl Command {
     fn run(self) -> Result<()> {
         run!(
             self,
-            Schema Task Randomize Encode Aggregate Submit Recover Norms Plan Simulate Audit Solve Inspect Account Serve
-            Relay Ready Doctor Store Demo Completions Man
+            Schema Task Randomize Encode Aggregate Submit Recover Scores Norms Plan Simulate Audit Solve Inspect Account
+            Serve Relay Ready Doctor Store Demo Completions Man
         )
     }
 }

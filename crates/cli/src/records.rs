@@ -384,8 +384,8 @@ pub(super) fn features(
     })
 }
 
-/// Reads the records of a file, whose features are visited.
-fn read(
+/// Reads the records of a file, whose features are visited. Rows count as in [`bounded`].
+pub(super) fn read(
     path: &Path,
     schema: &Schema,
     Reading { opening, strict }: &Reading,

@@ -1,5 +1,6 @@
 //! The commands and options that remedy what the crates below refuse. Their own errors name parameters alone.
 
+use ldp_pca::components::ComponentsError;
 use ldp_pca::covariance::CovarianceError;
 use ldp_pca::error::Error;
 use ldp_pca::internal::family::FamilyError;
@@ -26,6 +27,7 @@ pub(super) fn of(error: &Error) -> &'static str {
             PenaltyError::EmptyFold { .. } => " (`task new --folds 2`)",
             _ => "",
         },
+        Error::Components(ComponentsError::TooLong(_)) => " (`--output components.npy` has room for all)",
         Error::Family(error) => match error {
             FamilyError::Same => " (`ldp-pca aggregate`)",
             FamilyError::Centring => " (`task new --centre`)",

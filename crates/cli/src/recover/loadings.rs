@@ -4,7 +4,9 @@ use std::ffi::OsStr;
 use std::iter;
 
 use clap::builder::ValueParser;
+use ldp_pca::components::PublishedComponents;
 use ldp_pca::recovery::Answer;
+use ldp_pca::task::Task;
 use nalgebra::DMatrix;
 
 use crate::error::Result;
@@ -18,10 +20,15 @@ pub(super) fn target() -> ValueParser {
     Target::in_formats(&["csv", "npy", "json"], "a matrix can be written as .csv, .npy or .json")
 }
 
-/// Writes the components of an answer.
-pub(super) fn write_components(target: &Target, answer: &Answer) -> Result<()> {
+/// Writes the components of an answer about this task's reports: as a matrix, or in JSON as the document that is
+/// published.
+pub(super) fn write_components(target: &Target, answer: &Answer, task: &Task) -> Result<()> {
+    if target.extension().is_some_and(|extension| extension == "json") {
+        let document = PublishedComponents::of(answer, task)?.to_json();
+        return writing::write(target, format!("{document}\n").as_bytes());
+    }
     let vectors = answer.vectors();
-    let columns: Vec<String> = (1..=vectors.ncols()).map(|index| format!("component_{index}")).collect();
+    let columns = writing::component_names(vectors.ncols());
     write(target, &vectors, &answer.asked.feature_names, "components", &columns)
 }
 

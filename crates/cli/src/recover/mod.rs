@@ -84,7 +84,8 @@ pub(super) struct Recover {
     reading: Reading,
     /// Where to write the components: .csv, .npy, or .json
     ///
-    /// They have d rows and one column each, in .csv with feature names
+    /// They have d rows and one column each, in .csv with feature names. The .json is a document to publish: by it
+    /// `scores` and devices find the places of records
     #[arg(short, long, value_parser = loadings::target())]
     output: Option<Target>,
     #[command(flatten)]
@@ -129,7 +130,7 @@ impl Recover {
         if let (Some(second), Some(sample)) = (&second, &self.refined.sample) {
             let (answer, refined) = second.of_sample(sample, &tasks[0], &self.reading)?;
             let result = RecoverResult { answer, refined: Some(refined), ..RecoverResult::default() };
-            return self.finish(result, None, started);
+            return self.finish(result, &tasks[0], None, started);
         }
         let aggregates = collections::aggregates(&tasks, &self.task, &self.aggregate)?;
         let members: Vec<_> = aggregates.iter().zip(&tasks).collect();
@@ -139,7 +140,7 @@ impl Recover {
         if let Some(second) = second {
             let (answer, refined) = second.recover(&covariance, task)?;
             let result = RecoverResult { answer, refined: Some(refined), ..RecoverResult::default() };
-            return self.finish(result, None, started);
+            return self.finish(result, task, None, started);
         }
         let other = self.other.read(&members)?;
         let mut progress = Progress::new(self.sparse.solver, started);
@@ -152,15 +153,21 @@ impl Recover {
             other.compare(&mut answer, replicates, &mut progress)?;
         }
         drop(progress);
-        self.finish(RecoverResult { answer, ..RecoverResult::default() }, Some(&covariance), started)
+        self.finish(RecoverResult { answer, ..RecoverResult::default() }, task, Some(&covariance), started)
     }
 
     /// Writes the components and, of one wave, its `covariance` and the picture, and prints the result.
-    fn finish(self, mut result: RecoverResult, covariance: Option<&Covariance>, started: Instant) -> Result<()> {
+    fn finish(
+        self,
+        mut result: RecoverResult,
+        task: &Task,
+        covariance: Option<&Covariance>,
+        started: Instant,
+    ) -> Result<()> {
         let answer = &result.answer;
         // The components come first: no failure of the rest loses them.
         if let Some(output) = &self.output {
-            loadings::write_components(output, answer)?;
+            loadings::write_components(output, answer, task)?;
         }
         if let Some(covariance) = covariance {
             result.covariance = self.covariance.write(covariance, &answer.asked.feature_names)?;

@@ -384,6 +384,11 @@ pub fn csv<R: IntoIterator<Item: AsRef<[u8]>>>(target: &Target, rows: impl IntoI
     writer.into_inner().in_file(target)
 }
 
+/// The names of so many components as columns.
+pub(super) fn component_names(count: usize) -> Vec<String> {
+    (1..=count).map(|number| format!("component_{number}")).collect()
+}
+
 /// Writes rows of fields as CSV.
 pub(super) fn write_csv<R: IntoIterator<Item: AsRef<[u8]>>>(
     target: &Target,
@@ -408,8 +413,37 @@ pub fn write_matrix(target: &Target, matrix: &DMatrix<f64>) -> Result<()> {
     output.finish()
 }
 
+/// Writes the rows of numbers that `read` visits: as NPY where the file's name ends so, else as CSV with these names.
+pub(super) fn write_rows<T>(
+    target: &Target,
+    names: Vec<String>,
+    read: impl FnOnce(&mut dyn FnMut(&[f64]) -> Result<()>) -> Result<T>,
+) -> Result<T> {
+    if target.extension().is_some_and(|extension| extension == "npy") {
+        let mut rows = NpyRows::create(target, names.len())?;
+        let outcome = read(&mut |row| rows.write(row))?;
+        rows.finish()?;
+        return Ok(outcome);
+    }
+    let mut lines = csv(target, [names])?;
+    let mut output = Output::create(target)?;
+    let outcome = read(&mut |row| {
+        for (place, number) in row.iter().enumerate() {
+            // Numbers need no quotes.
+            let separator = if place == 0 { "" } else { "," };
+            write!(lines, "{separator}{number}")?;
+        }
+        lines.push(b'\n');
+        output.put(&lines)?;
+        lines.clear();
+        Ok(())
+    })?;
+    output.finish()?;
+    Ok(outcome)
+}
+
 /// Writes a matrix as NPY, row by row, where nobody knows beforehand how many there are.
-pub(super) struct NpyRows {
+struct NpyRows {
     output: Output,
     /// Where it is until it is complete.
     partial: PathBuf,
@@ -419,7 +453,7 @@ pub(super) struct NpyRows {
 
 impl NpyRows {
     /// The format has the number of rows at its start, which is written last.
-    pub(super) fn create(target: &Target, columns: usize) -> Result<Self> {
+    fn create(target: &Target, columns: usize) -> Result<Self> {
         let mut output = Output::create(target)?;
         let Some(partial) = output.partial.as_ref().map(|partial| partial.path.clone()) else {
             return Err(cannot_write(target, "a pipe or a device takes no .npy of records: write .csv"));
@@ -428,12 +462,12 @@ impl NpyRows {
         Ok(Self { output, partial, columns, rows: 0 })
     }
 
-    pub(super) fn write(&mut self, row: &[f64]) -> Result<()> {
+    fn write(&mut self, row: &[f64]) -> Result<()> {
         self.rows += 1;
         row.iter().try_for_each(|number| self.output.put(&number.to_le_bytes()))
     }
 
-    pub(super) fn finish(mut self) -> Result<()> {
+    fn finish(mut self) -> Result<()> {
         let head = npy_head(self.rows, self.columns);
         let whole = self.output.flush().and_then(|()| File::options().write(true).open(&self.partial));
         whole.and_then(|mut file| file.write_all(&head)).map_err(|error| self.output.failed(&error))?;

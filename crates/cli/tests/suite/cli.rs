@@ -20,6 +20,7 @@ mod refusals;
 mod replacing;
 #[cfg(feature = "parquet")]
 mod reports;
+mod scores;
 mod secrets;
 mod shell;
 mod streams;

@@ -1,6 +1,6 @@
 //! The whole way from a sample to components, and what every command prints.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::recover::records;
 use crate::support::{Folder, assert_has, npy_matrix, number, numbers, read_npy};
@@ -217,9 +217,14 @@ fn components_are_the_same_in_every_format() {
     for name in ["c.csv", "c.npy", "c.json"] {
         folder.run(&format!("recover a.ldpa -t task.json --rank 2 --output {name}")).ok();
     }
-    let document = serde_json::from_str(&folder.read_text("c.json")).unwrap();
+    let document: Value = serde_json::from_str(&folder.read_text("c.json")).unwrap();
     let names = &printed["feature_names"];
-    assert_has(&document, json!({"components": printed["components"], "feature_names": names}), "c.json");
+    let published: Vec<Value> = (0..2)
+        .map(|place| json!({"loadings": printed["components"][place], "variance": printed["variances"][place]}))
+        .collect();
+    let task = &folder.json("inspect task.json")["digest"];
+    let expected = json!({"version": 1, "task": task, "feature_names": names, "records": 10, "components": published});
+    assert_has(&document, expected, "c.json");
     let (shape, elements) = read_npy(&folder.read("c.npy"));
     assert_eq!(shape, [6, 2]);
     let text = folder.read_text("c.csv");
@@ -349,6 +354,9 @@ fn every_kind_of_file_can_be_inspected() {
     folder.gives("inspect a.ldpr --task task.json", expected);
     let expected = json!({"kind": "aggregate", "records": 10, "task": task["digest"]});
     let aggregate = folder.gives("inspect a.ldpa --task task.json", expected);
+    folder.run("recover a.ldpa -t task.json --rank 2 -o c.json").ok();
+    let expected = json!({"kind": "components", "records": 10, "rank": 2, "features": 6, "task": task["digest"]});
+    folder.gives("inspect c.json", expected);
     // What one report can do: of the task times n, and of these ten.
     let (of_task, of_sums) = (&task["pull"]["checked"], &aggregate["hostile"]["one"]["checked"]);
     assert!((number(of_task) / number(of_sums) - 10.0).abs() < 1e-6, "{of_task} {of_sums}");
@@ -357,6 +365,7 @@ fn every_kind_of_file_can_be_inspected() {
         ("task.json", "hostile report of n"),
         ("a.ldpr", "reports"),
         ("a.ldpa", "one report of 10"),
+        ("c.json", "components 2"),
     ] {
         folder.run(&format!("inspect {name} -t task.json")).prints(&[word]);
     }

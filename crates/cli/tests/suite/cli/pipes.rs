@@ -10,6 +10,7 @@ use crate::support::{Folder, gzip, issued_ids, npy_matrix};
 fn folder() -> Folder {
     let folder = Folder::with_task();
     folder.collect("people.csv --insecure-seed 1", "task", "a");
+    folder.run("recover a.ldpa -t task.json --rank 1 -o components.json").ok();
     folder.write("s.npy", npy_matrix(&[&[2.0, 1.0], &[1.0, 2.0]]));
     folder.write("people.csv.gz", gzip(&folder.read("people.csv")));
     folder.write("ids.json", issued_ids(10));
@@ -48,6 +49,8 @@ fn every_file_can_be_read_from_standard_input() {
         ("randomize people.csv -t task.json --ids IN --insecure-seed 1 -o o.ldpr --force --json", "ids.json"),
         ("encode IN -t task.json -o o.csv --force --json", "people.csv"),
         ("encode people.csv -t IN -o o.npy --force --json", "task.json"),
+        ("scores IN --components components.json -o o.csv --force --json", "people.csv"),
+        ("scores people.csv --components IN -o o.npy --force --json", "components.json"),
         ("aggregate IN -t task.json -o o.ldpa --json", "a.ldpr"),
         ("aggregate IN -t task.json -o o.ldpa --json", "a.ldpa"),
         ("aggregate a.ldpr -t IN -o o.ldpa --json", "task.json"),

@@ -21,6 +21,7 @@ const OUTPUTS: &[(&str, &str, &str)] = &[
     ("aggregate", "--output", "aggregate r.ldpr a.ldpa -t task.json -o OUT"),
     ("recover", "--output", "recover a.ldpa -t task.json --rank 1 --reference people.csv -o OUT"),
     ("recover", "--covariance", "recover a.ldpa -t task.json --rank 1 --reference people.csv --covariance OUT"),
+    ("scores", "--output", "scores people.csv --components components.json -o OUT"),
     ("recover", "--plot", "recover a.ldpa -t task.json --rank 1 --reference people.csv --plot OUT"),
     ("plan", "--plot", "plan --aggregate a.ldpa -t task.json --rank 1 --records 1000 --plot OUT"),
     ("norms", "--plot", "norms lengths.ldpa -t norms.json --plot OUT"),
@@ -32,8 +33,8 @@ const OUTPUTS: &[(&str, &str, &str)] = &[
 const ONCE: [&str; 6] = ["schema infer", "task new", "task refine", "task norms", "randomize", "store export"];
 
 /// All files that these commands read.
-const INPUTS: &str =
-    "people.csv schema.json task.json ids.json r.ldpr a.ldpa norms.json lengths.ldpa s.npy collected/reports.sqlite";
+const INPUTS: &str = "people.csv schema.json task.json ids.json r.ldpr a.ldpa components.json norms.json lengths.ldpa \
+                      s.npy collected/reports.sqlite";
 
 fn inputs() -> impl Iterator<Item = &'static str> {
     INPUTS.split(' ')
@@ -45,6 +46,7 @@ fn folder() -> Folder {
     folder.run("randomize people.csv -t task.json -o r.ldpr").ok();
     // Sums of other reports, so that both can be summed.
     folder.collect("people.csv", "task", "a");
+    folder.run("recover a.ldpa -t task.json --rank 1 -o components.json").ok();
     folder.run("task norms --schema schema.json --radius 9 --epsilon 2 -o norms.json").ok();
     folder.collect("people.csv", "norms", "lengths");
     for reports in ["a.ldpr", "lengths.ldpr"] {
@@ -188,7 +190,7 @@ fn force_replaces_and_results_that_can_be_had_again_are_replaced_without() {
         }
         let out = match *option {
             "--plot" => "out.svg",
-            _ if ["encode", "recover"].contains(command) => "out.csv",
+            _ if ["encode", "recover", "scores"].contains(command) => "out.csv",
             _ => "out",
         };
         folder.write(out, folder.read("r.ldpr"));

@@ -5,10 +5,11 @@ use crate::leaks;
 use crate::support::{Folder, PEOPLE};
 
 /// A command that reads records, which it may refuse. Most of them end before there is anything to compute.
-const COMMANDS: [&str; 5] = [
+const COMMANDS: [&str; 6] = [
     "randomize FILE -t task.json -o out.ldpr --force",
     "randomize FILE -t task.json -o out.ldpr --force --strict --json",
     "encode FILE -t task.json -o out.npy --force --json",
+    "scores FILE --components components.json -o out.npy --force --json",
     "recover a.ldpa -t task.json --rank 1 --reference FILE",
     "schema infer FILE -o out.json --force",
 ];
@@ -16,6 +17,7 @@ const COMMANDS: [&str; 5] = [
 #[test]
 fn no_command_prints_what_records_hold() {
     let folder = Folder::with_sums();
+    folder.run("recover a.ldpa -t task.json --rank 1 -o components.json").ok();
     leaks::none_from(&folder, &COMMANDS);
 }
 

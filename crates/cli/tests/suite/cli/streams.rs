@@ -6,7 +6,7 @@ use std::process::Stdio;
 use crate::support::{Folder, Run, closed_pipe, npy_matrix};
 
 /// Every command that writes a file, with the name OUT for it.
-const WRITING_COMMANDS: [&str; 10] = [
+const WRITING_COMMANDS: [&str; 12] = [
     "schema infer people.csv -o OUT",
     "task new --schema schema.json --epsilon 2 -o OUT",
     "randomize people.csv -t task.json -o OUT",
@@ -16,12 +16,15 @@ const WRITING_COMMANDS: [&str; 10] = [
     "recover a.ldpa -t task.json --rank 1 -o OUT.csv",
     "recover a.ldpa -t task.json --rank 1 -o OUT.npy",
     "recover a.ldpa -t task.json --rank 1 -o OUT.json",
+    "scores people.csv --components components.json -o OUT.csv",
+    "scores people.csv --components components.json -o OUT.npy",
     "solve s.npy --rank 1 --penalty 0.1 -o OUT",
 ];
 
 /// A folder with what they read.
 fn inputs() -> Folder {
     let folder = Folder::with_sums();
+    folder.run("recover a.ldpa -t task.json --rank 1 -o components.json").ok();
     folder.write("s.npy", npy_matrix(&[&[2.0, 1.0], &[1.0, 2.0]]));
     folder
 }

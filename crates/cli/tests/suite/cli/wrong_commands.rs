@@ -42,6 +42,7 @@ fn folder() -> Folder {
     folder.run("task new --schema schema.json --epsilon 3 -o other-task.json").ok();
     folder.run("randomize people.csv -t task.json -o reports.ldpr --insecure-seed 1").ok();
     folder.run("aggregate reports.ldpr -t task.json -o sums.ldpa").ok();
+    folder.run("recover sums.ldpa -t task.json --rank 1 -o components.json").ok();
     let records = PEOPLE.split_once('\n').unwrap().1;
     folder.write("no-header.csv", records);
     folder.write("other-columns.csv", format!("age,height,plan,points\n{records}"));
