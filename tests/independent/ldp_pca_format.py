@@ -10,6 +10,7 @@ In short:
     aggregate = Aggregate(task)
     aggregate.add(report)
     estimate(task, aggregate)                          # second moments, and the mean where there is centring
+    Components.read(text).scores(record)               # the place of a record along published components
 """
 
 import collections
@@ -146,6 +147,23 @@ def read_column(value):
     return column
 
 
+def read_columns(value):
+    """The columns of a schema."""
+    schema = take(value, "the schema", ("columns",))
+    demand(isinstance(schema["columns"], list), "the columns are not an array")
+    columns = [read_column(column) for column in schema["columns"]]
+    # Names of ignored columns too.
+    demand(len({column["name"] for column in columns}) == len(columns), "a repeated name")
+    return columns
+
+
+def read_digest(value, what):
+    """The digest of a task, in hexadecimal digits."""
+    digest = text(value, what)
+    demand(len(digest) == 64 and set(digest) <= set("0123456789abcdef"), f"{what} that is not a digest")
+    return digest
+
+
 def titles(column):
     """The name of a column, and its label if it has one."""
     found = {key: text(column[key], f"a {key}") for key in ("name", "label") if key in column}
@@ -175,8 +193,7 @@ def read_centring(value):
 def read_refinement(value, features):
     """The refinement: directions of so many features, weights and clip in integers."""
     take(value, "the refinement", ("parent", "directions", "weights", "clip"))
-    parent = text(value["parent"], "the parent")
-    demand(len(parent) == 64 and set(parent) <= set("0123456789abcdef"), "a parent that is not a digest")
+    parent = read_digest(value["parent"], "a parent")
     rows = [[integer(entry, "an entry", "-?[0-9]{1,20}") for entry in row] for row in value["directions"]]
     demand(1 <= len(rows) <= 64 and len(rows) < features, "too few or too many directions")
     demand(len(rows) * features <= 32768, "too many numbers")
@@ -220,11 +237,7 @@ class Task:
         names = ("version", "schema", "bounding", "mechanism", "folds")
         take(value, "the task", names, optional=("centring", "refinement"))
         demand(integer(value["version"], "the version") == VERSION, f"not version {VERSION}")
-        schema = take(value["schema"], "the schema", ("columns",))
-        demand(isinstance(schema["columns"], list), "the columns are not an array")
-        self.columns = [read_column(column) for column in schema["columns"]]
-        names = {column["name"] for column in self.columns}
-        demand(len(names) == len(self.columns), "a repeated name")  # names of ignored columns too
+        self.columns = read_columns(value["schema"])
         self.bounding = read_bounding(value["bounding"])
         self.centring = read_centring(value["centring"]) if "centring" in value else None
         self.folds = integer(value["folds"], "folds")
@@ -288,6 +301,8 @@ def canonical(value):
         return "[" + ",".join(map(canonical, value)) + "]"
     if isinstance(value, str):
         return canonical_text(value)
+    if value is None:
+        return "null"
     return canonical_number(value) if isinstance(value, float) else str(value)
 
 
@@ -1098,3 +1113,72 @@ def estimate(task, aggregate):
         return moments, None
     # The document gives the unit R^2 alone; the mean's must be R.
     return moments, [unit * S[i][d] / math.sqrt(weight * (1.0 - weight)) for i in range(d)]
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Components
+# ---------------------------------------------------------------------------------------------------------
+
+
+class Components:
+    """Published components, and the scores of records along them."""
+
+    def __init__(self, value):
+        names = ("version", "task", "schema", "bounding", "feature_names", "records", "noise_edge", "components")
+        take(value, "the components", names, optional=("mean", "total_variance", "prediction"))
+        demand(integer(value["version"], "the version") == VERSION, f"not version {VERSION}")
+        self.columns = read_columns(value["schema"])
+        self.feature_names = [name for column in self.columns for name in names_of_features(column)]
+        self.features = len(self.feature_names)
+        demand(1 <= self.features <= 32768, "no features, or too many")
+        self.bounding = read_bounding(value["bounding"])
+        demand(isinstance(value["feature_names"], list), "the names are not an array")
+        given = [text(name, "a name") for name in value["feature_names"]]
+        demand(given == self.feature_names, "names that are not those of the schema")
+        members = {
+            "version": VERSION,
+            "task": read_digest(value["task"], "a task"),
+            "schema": {"columns": self.columns},
+            "bounding": self.bounding,
+            "feature_names": self.feature_names,
+            "records": integer(value["records"], "the number of reports"),
+        }
+        demand(1 <= members["records"] <= 2**53, "a number of reports out of range")
+        self.mean = self.vector(value["mean"], "the mean") if "mean" in value else None
+        if self.mean is not None:
+            members["mean"] = self.mean
+        if "total_variance" in value:
+            members["total_variance"] = number(value["total_variance"], "the total variance")
+        members["noise_edge"] = number(value["noise_edge"], "the noise edge")
+        demand(isinstance(value["components"], list), "the components are not an array")
+        self.components = members["components"] = [self.component(component) for component in value["components"]]
+        demand(1 <= len(self.components) <= self.features, "no components, or too many")
+        if "prediction" in value:
+            found = take(value["prediction"], "the prediction", ("sin_theta_squared",), ("share_found",))
+            order = ("share_found", "sin_theta_squared")
+            members["prediction"] = {name: number(found[name], name) for name in order if name in found}
+        self.canonical = canonical(members).encode()
+
+    @classmethod
+    def read(cls, document):
+        """The components that a document (bytes or text) holds, in whatever spelling."""
+        return cls(read_json(document))
+
+    def vector(self, value, what):
+        """One number for each feature."""
+        demand(isinstance(value, list) and len(value) == self.features, f"{what} has another length")
+        return [number(item, f"a number of {what}") for item in value]
+
+    def component(self, value):
+        """The loadings of a component, and its variance; None is noise."""
+        take(value, "a component", ("loadings", "variance"))
+        variance = None if value["variance"] is None else number(value["variance"], "a variance")
+        return {"loadings": self.vector(value["loadings"], "the loadings"), "variance": variance}
+
+    def scores(self, record):
+        """The score of a record along each component."""
+        w = features_of(self, record)
+        if self.bounding["type"] == "unit-norm":
+            w = bounded(self.bounding, w)
+        mean = self.mean or [0.0] * self.features
+        return [total((a - m) * l for a, m, l in zip(w, mean, one["loadings"])) for one in self.components]

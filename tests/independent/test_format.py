@@ -139,6 +139,31 @@ def check_ids(cases):
     return f"{sum(case['count'] for case in cases)} ids"
 
 
+def check_components(cases):
+    """Canonical JSON of components, scores of records, and documents that are to be refused."""
+    for case in cases:
+        name, found = case["name"], wire.Components.read(case["text"])
+        expect(f"{name}: canonical", found.canonical.decode(), case["canonical"])
+        expect(f"{name}: read again", wire.Components.read(found.canonical).canonical, found.canonical)
+        for item in case["records"]:
+            expect(f"{name}: scores of {item['record']}", found.scores(item["record"]), item["scores"])
+    whole = cases[0]["canonical"]
+    changes = [
+        ('"version":1', '"version":2'), ('"version":1', '"version":1,"more":1'), ('"task":"2c', '"task":"2C'),
+        ('"task":"2c', '"task":"'), ('"feature_names":["height"', '"feature_names":["size"'),
+        ('"records":20000', '"records":0'), ('"records":20000', '"records":2e4'),
+        ('"records":20000', '"records":9007199254740993'), ('"mean":[0.25,', '"mean":['),
+        ('"mean":[0.25', '"mean":[null'),
+        ('"total_variance":0.98', '"total_variance":null'), ('"noise_edge":0.031,', ""), ("0.031", "1e999"),
+        ('"loadings":[0.5,', '"loadings":['), (',"variance":null', ""), ('"share_found"', '"share"'),
+        (',"sin_theta_squared":0.0625', ""), ("1.25", "-1.25"),
+    ]
+    for old, new in changes:
+        expect(f"{old!r} is in the components", old in whole, True)
+        refused(f"components with {new!r} for {old!r}", wire.Components.read, whole.replace(old, new, 1))
+    return f"{sum(len(case['records']) for case in cases)} records, {len(changes)} refusals"
+
+
 def check_shape(name, task, moments, mean):
     """An estimate's shape: finite, symmetric, with a mean just where there is centring."""
     d = task.features
@@ -361,9 +386,9 @@ def main():
     """Run all checks."""
     here = Path(__file__).resolve().parent
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else here.parent / "vectors"
-    kinds = {"tasks.json": check_tasks, "ids.json": check_ids}
+    kinds = {"tasks.json": check_tasks, "ids.json": check_ids, "scores.json": check_components}
     kinds["refined.json"] = kinds["norms.json"] = check_sums
-    folders = ("v1", "aggregates")
+    folders = ("v1", "aggregates", "components")
     files = sorted(path for name in folders for path in folder.glob(f"{name}/*.json"))
     if not kinds.keys() <= {path.name for path in files}:
         sys.exit(f"not all files of vectors are in {folder}")

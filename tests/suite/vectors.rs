@@ -7,21 +7,22 @@
 //! ```
 //!
 //! those of lengths by `write_norm_vectors`, those of refinements by `write_refined_vectors`, and the tags of many ids
-//! by `write_id_vectors`. The second implementation in `tests/independent` computes them all again. They are not to be
-//! written again: a difference means that devices and aggregators of two releases no longer agree. A new format gets a
-//! new version and a folder of its own.
+//! by `write_id_vectors`. The second implementation in `tests/independent` computes them all again, and has written
+//! those of components. They are not to be written again: a difference means that devices and aggregators of two
+//! releases no longer agree. A new format gets a new version and a folder of its own.
 
 use std::fs;
 use std::path::PathBuf;
 
 use chacha20::ChaCha20Rng;
 use ldp_pca::aggregate::Aggregate;
+use ldp_pca::components::PublishedComponents;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::internal::waves::{Refinement, SecondWave};
 use ldp_pca::ledger::{Budget, Filter, Ledger};
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::report::{Report, ReportId, report_bytes};
-use ldp_pca::schema::Value;
+use ldp_pca::schema::{Schema, Value};
 use ldp_pca::task::Task;
 use rand::SeedableRng;
 use serde::{Deserialize, Serialize};
@@ -116,6 +117,23 @@ struct NormCase {
     aggregate: String,
 }
 
+/// Components as somebody wrote them, and the scores of records.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ComponentsCase {
+    name: String,
+    text: String,
+    canonical: String,
+    records: Vec<ScoredRecord>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ScoredRecord {
+    record: Json,
+    scores: Vec<f64>,
+}
+
 /// The tags of many ids.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -133,13 +151,15 @@ fn the_document_names_the_versions_that_are_written() {
     let report = task.randomize(&task.bound(vec![1.0; task.dimension()]).unwrap(), None).unwrap();
     let release = env!("CARGO_PKG_VERSION").rsplit_once('.').unwrap().0;
     let ledger = Ledger::new(Budget { epsilon: Epsilon::new(1.0).unwrap(), delta: None }, Filter::Sums);
-    let [task_json, ledger]: [Json; 2] =
-        [task.to_json(), ledger.to_json()].map(|text| serde_json::from_str(&text).unwrap());
+    let components = read_from::<ComponentsCase>(COMPONENTS, "scores.json").cases.remove(0).canonical;
+    let [task_json, components, ledger]: [Json; 3] =
+        [task.to_json(), components, ledger.to_json()].map(|text| serde_json::from_str(&text).unwrap());
     let row = format!(
-        "\n| {release} | {} | {} | {} | {} |\n",
+        "\n| {release} | {} | {} | {} | {} | {} |\n",
         task_json["version"],
         report.to_bytes()[4],
         Aggregate::empty(&task).to_bytes()[4],
+        components["version"],
         ledger["version"],
     );
     assert!(document.contains(&row), "docs/wire-format.md lacks the row {row}");
@@ -207,6 +227,24 @@ fn reports_about_lengths_are_those_of_the_vectors() {
     for case in read::<NormCase>("norms.json").cases {
         let (_, aggregate) = collected(&case.name, &case.task, &case.digest, &case.reports);
         assert_eq!(hex(&aggregate.to_bytes()), case.aggregate, "{}", case.name);
+    }
+}
+
+#[test]
+fn scores_are_those_of_the_vectors() {
+    for case in read_from::<ComponentsCase>(COMPONENTS, "scores.json").cases {
+        let components = PublishedComponents::from_json(&case.text).unwrap();
+        assert_eq!(components.to_json(), case.canonical, "{}", case.name);
+        for ScoredRecord { record, scores } in case.records {
+            let found = components.scores(&encoded(components.schema(), &record)).unwrap();
+            let largest = scores.iter().fold(1.0f64, |largest, score| largest.max(score.abs()));
+            assert_eq!(found.len(), scores.len());
+            assert!(
+                found.iter().zip(&scores).all(|(a, b)| (a - b).abs() <= 1e-12 * largest),
+                "{}: {found:?}",
+                case.name
+            );
+        }
     }
 }
 
@@ -574,8 +612,14 @@ fn with_missing(mut records: Vec<Json>) -> Vec<Json> {
 }
 
 fn randomize(task: &Task, record: &Json, seed: &str) -> Report {
-    let features = match record {
-        Json::Object(fields) => task.schema().encode_named(fields.iter().map(|(name, value)| {
+    let record = task.bound(encoded(task.schema(), record)).unwrap();
+    let seed: [u8; 32] = unhex(seed).try_into().unwrap();
+    task.randomize_with_rng(&record, None, &mut ChaCha20Rng::from_seed(seed)).unwrap()
+}
+
+fn encoded(schema: &Schema, record: &Json) -> Vec<f64> {
+    match record {
+        Json::Object(fields) => schema.encode_named(fields.iter().map(|(name, value)| {
             let value = match value {
                 Json::String(text) => Value::Text(text),
                 Json::Null => Value::Missing,
@@ -585,16 +629,15 @@ fn randomize(task: &Task, record: &Json, seed: &str) -> Report {
         })),
         row => {
             let numbers: Vec<f64> = row.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect();
-            task.schema().encode_numbers(&numbers)
+            schema.encode_numbers(&numbers)
         }
-    };
-    let seed: [u8; 32] = unhex(seed).try_into().unwrap();
-    task.randomize_with_rng(&task.bound(features).unwrap(), None, &mut ChaCha20Rng::from_seed(seed)).unwrap()
+    }
 }
 
-/// The folders of tasks with reports and aggregates, and of aggregates alone.
+/// The folders of tasks with reports and aggregates, of aggregates alone, and of components.
 const REPORTS: &str = "v1";
 const AGGREGATES: &str = "aggregates";
+const COMPONENTS: &str = "components";
 
 fn path(folder: &str, file: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "tests/vectors", folder, file].iter().collect()
