@@ -18,6 +18,7 @@ __all__ = [
     "Reports",
     "Task",
     "__version__",
+    "_components",
     "_covariance",
     "_infer_schema",
     "_norms",
@@ -571,6 +572,7 @@ class PublicSample:
             As of `Task.refine`.
         """
 
+_components: Callable[..., str]
 _covariance: Callable[..., tuple[npt.NDArray[np.float64], str]]
 _infer_schema: Callable[..., tuple[str, list[str]]]
 _norms: Callable[..., str]

@@ -12,7 +12,7 @@ import numpy as np
 
 from ._answers import Answer, Bools, Floats, made
 from ._covariance import Mean
-from ._native import Aggregate, PublicSample, _recover, _recover_refined, _sin_theta_squared
+from ._native import Aggregate, PublicSample, Task, _components, _recover, _recover_refined, _sin_theta_squared
 from ._progress import Parts, Progress
 from .errors import NoiseWarning, RecoveryError, warn
 
@@ -187,6 +187,8 @@ class Recovery(_Comparable):
 
     Attributes
     ----------
+    task : Task
+        The task of the reports; of two waves that of the first.
     method : {'pca', 'soft-threshold', 'fantope'}
         Plain components, those of a thresholded estimate, or those of the sparse program.
     records : int
@@ -264,6 +266,7 @@ class Recovery(_Comparable):
         not private. Reports and sums that come as bytes or files do not say it.
     """
 
+    task: Task
     method: str
     records: int
     dimension: int
@@ -343,6 +346,43 @@ class Recovery(_Comparable):
         if self.single_columns:
             said.append("no pattern: the components above the noise hold no more variance than single columns do")
         return said
+
+    def to_json(self) -> str:
+        """Return the components as the document that an owner publishes (docs/wire-format.md), in canonical form.
+
+        It has the schema and the bounding of the task, the loadings, the variances above the noise, the mean where it
+        is known, and the predicted error of plain components. `LocalPCA.from_components`, ``ldp-pca scores`` and pages
+        read it.
+
+        Raises
+        ------
+        RecoveryError
+            For more numbers than the document has room for: it has at most 2^24 bytes.
+        """
+        task = json.loads(self.task.to_json())
+        # Of two waves only the edge tells variances from noise.
+        above = np.where(self.eigenvalues > self.edge, self.eigenvalues, np.nan)
+        variances = above if self.variances is None else self.variances
+        document: dict[str, Any] = {
+            "version": 1,
+            "task": self.task.digest,
+            "schema": task["schema"],
+            "bounding": task["bounding"],
+            "feature_names": self.feature_names,
+            "records": self.records,
+            "noise_edge": self.edge,
+            "components": [
+                {"loadings": loadings.tolist(), "variance": None if np.isnan(variance) else float(variance)}
+                for loadings, variance in zip(self.components, variances)
+            ],
+        }
+        if self.mean is not None:
+            document["mean"] = self.mean.values.tolist()
+        if np.isfinite(self.total_variance):
+            document["total_variance"] = self.total_variance
+        if self.predicted is not None and self.method == "pca":
+            document["prediction"] = {"sin_theta_squared": self.predicted.sin_theta_squared}
+        return _components(json.dumps(document, ensure_ascii=False, separators=(",", ":")))
 
     def to_frame(self) -> pd.DataFrame:
         """Return the loadings as a data frame of pandas: a row for each feature, a column for each component.
@@ -462,7 +502,7 @@ def _warn_of_noise(recovery: Recovery) -> None:
         )
 
 
-def _recovery_of(components: Floats, text: str) -> Recovery:
+def _recovery_of(components: Floats, text: str, task: Task) -> Recovery:
     """The recovery that the native part describes."""
     found: dict[str, Any] = json.loads(text)
     sparse, selection = found.get("sparse") or {}, found.get("selection") or {}
@@ -475,7 +515,7 @@ def _recovery_of(components: Floats, text: str) -> Recovery:
         del point["support_size"]
     if "pca" in sparse:
         found["baselines"] = {name: made(Baseline, sparse[name]) for name in ("soft_threshold", "pca")}
-    found["components"] = components
+    found["task"], found["components"] = task, components
     found["explained_variance_ratio"] = found.get("explained_variance")
     found["ties"] = [(first, last) for first, last in found.get("ties", ())]
     found["unfinished"] = [{"of": None, **part} for part in found.get("unfinished", ())]
@@ -571,7 +611,7 @@ def recover(
         beside = [name for name, is_asked in asked.items() if is_asked]
         if beside or isinstance(rank, str):
             raise RecoveryError(f"{' and '.join(beside)} beside refined: leave it out, or recover the first wave alone")
-        return _recovery_of(*_recover_refined(aggregate, rank, refined))
+        return _recovery_of(*_recover_refined(aggregate, rank, refined), aggregate.task)
     if isinstance(aggregate, PublicSample):
         raise RecoveryError("nobody's reports are in a public sample: give refined, the sums of the wave about it")
     del given["sparse"], given["refined"]
@@ -579,4 +619,4 @@ def recover(
     with closing(Parts(progress)) as parts:
         given["progress"] = None if progress is False else parts
         found = _recover(**given)
-    return _recovery_of(*found)
+    return _recovery_of(*found, aggregate.task)

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from copy import copy
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
@@ -35,7 +36,7 @@ except ImportError as _missing:
 from ._answers import Bools, Floats
 from ._budget import book, counting
 from ._inputs import is_from, is_mapping, is_pandas_frame, numbers_of, without_index
-from ._native import Aggregate, Randomizer, Task
+from ._native import Aggregate, Randomizer, Task, _components
 from ._progress import bar
 from ._recovery import recover
 from .errors import (
@@ -181,7 +182,8 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     the mean, and one sum is enough, because whoever has the rows can compare with them. `Task` has the defaults of a
     collection in their place: every record divided by its norm (``radius=None`` here), second moments about zero
     (``centring=False``), which have less noise, and 10 folds (``folds=10``), since only reports held out can show there
-    what an answer is worth. `from_aggregate` takes those of the aggregate's task.
+    what an answer is worth. `from_aggregate` takes those of the aggregate's task, and `from_components` those of
+    components that were published.
 
     Parameters
     ----------
@@ -278,6 +280,8 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     task_: Task
     aggregate_: Aggregate
     recovery_: Recovery
+    # Encodes rows.
+    _encoder: Task
     _told: set[tuple[type[Warning], str]]
     # The process whose budgets count its fits, of an estimator that was pickled while there were any.
     _counted_in: int | None = None
@@ -397,11 +401,8 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """
         _check_sums(aggregate)
         self._check_components(aggregate.task.dimension)
-        names = aggregate.task.columns
-        self.n_features_in_ = len(names)
-        self.feature_names_in_ = np.asarray(names, dtype=object)
+        self._of_records(aggregate.task)
         self.guarantee_ = "none: seeded (insecure_seed)" if aggregate.seeded else aggregate.task.guarantee
-        self._collected = True
         return self._recovered(aggregate)
 
     @classmethod
@@ -433,6 +434,46 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         }
         return cls(n_components, **{**collection, **parameters}).fit_aggregate(aggregate)
 
+    @classmethod
+    def from_components(cls, components: str | os.PathLike[str], **parameters: Any) -> Self:
+        """Make an estimator of components that were published, whose `transform` gives the scores of records.
+
+        It has no sums: ``task_``, ``aggregate_``, ``recovery_`` and ``guarantee_`` are not there, nor a covariance.
+        Rows are records of the task, as after `fit_aggregate`.
+
+        Parameters
+        ----------
+        components : str or path
+            The document, as of `Recovery.to_json` and ``ldp-pca recover -o components.json``, or a file of it.
+        **parameters
+            Of the estimator, such as ``whiten``. ``radius`` and ``centring`` are those of the document.
+
+        Returns
+        -------
+        LocalPCA or LocalSparsePCA
+
+        Raises
+        ------
+        RecoveryError
+            For a text that is no such document.
+        """
+        text = os.fspath(components)
+        if not text.lstrip("\ufeff \t\r\n").startswith("{"):
+            text = Path(text).read_text("utf-8")
+        found: dict[str, Any] = json.loads(_components(text))
+        radius, mean, known = found["bounding"].get("radius"), found.get("mean"), found.get("total_variance")
+        loadings = np.array([component["loadings"] for component in found["components"]])
+        variances = np.array([component["variance"] or 0.0 for component in found["components"]])
+        model = cls(len(loadings), **{"radius": radius, "centring": mean is not None, **parameters})
+        # Its columns and its bounding alone matter to what it encodes.
+        model._encoder = Task(found["schema"], epsilon=1.0, bounding="unit-norm" if radius is None else radius)
+        model._of_records(model._encoder)
+        # The total is at least what its parts hold.
+        ratio = variances / max(known, variances.sum()) if known is not None and known > 0 else None
+        total = float("nan") if known is None else known
+        edge, records = found["noise_edge"], found["records"]
+        return model._described(loadings, variances, ratio, total, mean, edge=edge, records=records)
+
     def transform(self, X: Any) -> Floats:  # noqa: N803
         """Project rows onto the components. Nothing about the result is private.
 
@@ -442,8 +483,9 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows, or a sparse matrix. After `fit_aggregate` they are records of the task: an array of numbers, a
-            table whose columns are found by name, or mappings. What is missing counts as 0, as in `fit`.
+            The rows, or a sparse matrix. After `fit_aggregate` and `from_components` they are records of the task: an
+            array of numbers, a table whose columns are found by name, or mappings. What is missing counts as 0, as in
+            `fit`.
 
         Returns
         -------
@@ -459,7 +501,8 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """Bring projections back into the space of the rows, in the units of their columns.
 
         Where ``radius`` is None, a row comes back with the norm that bounding gave it: its own is not known. After
-        `fit_aggregate` a categorical column has the value whose feature is largest, and an ignored column NaN.
+        `fit_aggregate` and `from_components` a categorical column has the value whose feature is largest, and an
+        ignored column NaN.
 
         Parameters
         ----------
@@ -476,7 +519,7 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         if self.whiten:
             projected = projected * self._deviations()
         features: Floats = projected @ self.components_ + self.mean_
-        return _decoded(features, self.task_) if self._collected else features
+        return _decoded(features, self._encoder) if self._collected else features
 
     def score(self, X: Any, y: Any = None) -> float:  # noqa: N803
         """Return the share of the rows' variance that the components capture. Nothing about it is private.
@@ -534,6 +577,8 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         from ._covariance import covariance
 
         check_is_fitted(self)
+        if not hasattr(self, "aggregate_"):
+            raise RecoveryError("published components come without the covariance: fit_aggregate the sums")
         return covariance(self.aggregate_).matrix
 
     def __sklearn_tags__(self) -> Any:
@@ -663,7 +708,7 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         records = X if self._collected else self._validated(X, reset=False)
         parts = _dense_parts(records.tocsr(), _BATCH) if hasattr(records, "tocsr") else iter([records])
         for part in parts:
-            yield self.task_.encode(part, bounded=self.task_.radius is None, strict=True)
+            yield self._encoder.encode(part, bounded=self._encoder.radius is None, strict=True)
 
     def _deviations(self) -> Floats:
         """The deviation along each component, 0 for noise."""
@@ -707,22 +752,50 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             return int(np.argmax(explained >= wanted)) + 1
         return int(wanted)
 
+    def _of_records(self, task: Task) -> None:
+        """Rows are records of a task from now on."""
+        self.n_features_in_ = len(task.columns)
+        self.feature_names_in_ = np.asarray(task.columns, dtype=object)
+        self._collected = True
+
     def _recovered(self, aggregate: Aggregate) -> Self:
         found = self._found(aggregate)
-        self.task_ = aggregate.task
+        self.task_ = self._encoder = aggregate.task
         self.aggregate_ = aggregate
         self.recovery_ = found
-        self.components_ = found.components
-        self.explained_variance_ = found.eigenvalues if found.variances is None else np.nan_to_num(found.variances)
-        ratio = found.explained_variance_ratio
-        self.explained_variance_ratio_ = np.full(found.rank, np.nan) if ratio is None else ratio
-        self.singular_values_ = np.sqrt(found.records) * self._deviations()
-        others, rest = found.dimension - found.rank, found.total_variance - float(np.sum(self.explained_variance_))
+        return self._described(
+            found.components,
+            found.eigenvalues if found.variances is None else np.nan_to_num(found.variances),
+            found.explained_variance_ratio,
+            found.total_variance,
+            None if found.mean is None else found.mean.values,
+            edge=found.edge,
+            records=found.records,
+        )
+
+    def _described(
+        self,
+        components: Floats,
+        variances: Floats,
+        ratio: Floats | None,
+        total: float,
+        mean: npt.ArrayLike | None,
+        *,
+        edge: float,
+        records: int,
+    ) -> Self:
+        """Set the attributes that describe components."""
+        rank, dimension = components.shape
+        self.components_ = components
+        self.explained_variance_ = variances
+        self.explained_variance_ratio_ = np.full(rank, np.nan) if ratio is None else ratio
+        self.singular_values_ = np.sqrt(records) * self._deviations()
+        others, rest = dimension - rank, total - float(np.sum(variances))
         self.noise_variance_ = 0.0 if others == 0 else rest / others if rest >= 0 else float("nan")
-        self.mean_ = np.zeros(found.dimension) if found.mean is None else found.mean.values
-        self.noise_edge_ = found.edge
-        self.n_components_ = found.rank
-        self.n_samples_ = found.records
+        self.mean_ = np.zeros(dimension) if mean is None else np.asarray(mean, dtype=np.float64)
+        self.noise_edge_ = edge
+        self.n_components_ = rank
+        self.n_samples_ = records
         return self
 
 

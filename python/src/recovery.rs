@@ -3,6 +3,7 @@
 use core::ops::ControlFlow;
 use std::time::Instant;
 
+use ldp_pca::components::PublishedComponents;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::internal::recovery::{FeatureTest, answer_with_rank_test};
 use ldp_pca::internal::waves::RefinedFacts;
@@ -22,6 +23,7 @@ use crate::aggregate::Aggregate;
 use crate::error::{RecoveryError, named, raised};
 use crate::parameters;
 use crate::signals::{Shown, waited};
+use crate::task::unmarked;
 
 /// The components of an answer, one in each row, and the rest of it as JSON.
 pub(crate) type Answered<'py> = (Bound<'py, PyArray2<f64>>, String);
@@ -108,6 +110,12 @@ fn shown(step: &Step) -> Shown {
 /// A part of the answer as JSON.
 pub(crate) fn document(part: &impl Serialize) -> PyResult<String> {
     serde_json::to_string(part).map_err(|error| RecoveryError::new_err(error.to_string()))
+}
+
+/// The canonical JSON of published components, whose document is checked.
+#[pyfunction]
+pub(crate) fn _components(document: &str) -> PyResult<String> {
+    Ok(PublishedComponents::from_json(unmarked(document)).map_err(raised)?.to_json())
 }
 
 /// `||sin Theta||_F^2` between the spans of two lists of components, one in each row.

@@ -369,7 +369,7 @@ pub(crate) fn open<'py>(path: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>
 }
 
 /// A document without the byte order mark that some editors write before it.
-fn unmarked(document: &str) -> &str {
+pub(crate) fn unmarked(document: &str) -> &str {
     document.strip_prefix('\u{feff}').unwrap_or(document)
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import subprocess
@@ -11,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from copy import copy, deepcopy
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -204,6 +206,42 @@ def test_records_of_a_schema_are_encoded_as_their_reports_were(people: pd.DataFr
     assert fitted.feature_names_in_.tolist() == ["age", "plan", "note", "spent"]
     share = np.sum((rows @ fitted.components_.T) ** 2) / np.sum(rows**2)
     assert fitted.score(people) == pytest.approx(share)
+
+
+@pytest.mark.parametrize("options", [{"bounding": "unit-norm"}, {"bounding": 1.0, "centring": True}])
+def test_published_components_give_what_the_fit_gives(people: pd.DataFrame, tmp_path: Path, options: Any) -> None:
+    task = Task(SCHEMA, epsilon=4.0, folds=2, **options)
+    aggregate = ldp_pca.aggregate(Randomizer(task).randomize(people, insecure_seed=1), task)
+    fitted = LocalPCA.from_aggregate(aggregate, 2)
+    text = fitted.recovery_.to_json()
+    published = LocalPCA.from_components(text)
+    np.testing.assert_array_equal(published.transform(people), fitted.transform(people))
+    for name in ("components", "explained_variance", "explained_variance_ratio", "singular_values", "noise_variance"):
+        np.testing.assert_allclose(getattr(published, f"{name}_"), getattr(fitted, f"{name}_"), rtol=1e-9, err_msg=name)
+    for name in ("noise_edge_", "n_components_", "n_samples_", "n_features_in_", "radius", "n_components"):
+        assert getattr(published, name) == getattr(fitted, name), name
+    assert published.feature_names_in_.tolist() == ["age", "plan", "note", "spent"]
+    assert published.score(people) == fitted.score(people)
+    path = tmp_path / "components.json"
+    path.write_text(text, "utf-8")
+    again = pickle.loads(pickle.dumps(LocalPCA.from_components(path)))
+    came, expected = (model.inverse_transform(model.transform(people)) for model in (again, fitted))
+    pd.testing.assert_frame_equal(pd.DataFrame(came), pd.DataFrame(expected))
+    with pytest.raises(RecoveryError, match="without the covariance"):
+        published.get_covariance()
+    with pytest.raises(RecoveryError, match="'feature_names' are not those of the schema"):
+        LocalPCA.from_components(text.replace('"age"', '"years"', 1))
+    assert published.fit(features_of(people)).get_covariance().shape == (5, 5)
+
+
+def test_scores_are_those_of_the_vectors() -> None:
+    vectors = Path(__file__).parents[2] / "tests" / "vectors" / "components" / "scores.json"
+    for case in json.loads(vectors.read_text("utf-8"))["cases"]:
+        published = LocalPCA.from_components(case["text"])
+        for vector in case["records"]:
+            scores = published.transform([vector["record"]])[0]
+            most = 1e-12 * max(1.0, *map(abs, vector["scores"]))
+            np.testing.assert_allclose(scores, vector["scores"], rtol=0, atol=most, err_msg=case["name"])
 
 
 def test_a_first_component_that_may_be_the_mean_is_announced() -> None:

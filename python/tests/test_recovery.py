@@ -75,6 +75,16 @@ def test_plain_components_are_those_of_the_command_line(command, written, aggreg
     same(recovery.components @ recovery.components.T > 0.5, np.eye(2))
 
 
+def test_the_document_of_components_is_that_of_the_command_line(command, written, aggregate, tmp_path: Path) -> None:
+    path = tmp_path / "components.json"
+    asked: list[tuple[str, dict[str, Any]]] = [("--method=pca", {"method": "pca"}), ("--sparse", {"sparse": True})]
+    for word, options in asked:
+        command("recover", *written, "--rank", 2, word, "--output", path)
+        recovery = recover(aggregate, 2, **options)
+        assert recovery.to_json() + "\n" == path.read_text("utf-8")
+        assert ("prediction" in recovery.to_json()) == (recovery.method == "pca")
+
+
 def test_method_and_rank_are_chosen_as_by_the_command_line(command, written, aggregate: Aggregate) -> None:
     answer = command("recover", *written, "--rank", "auto")
     recovery = recover(aggregate, "auto")
