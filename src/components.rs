@@ -203,7 +203,7 @@ impl PublishedComponents {
             noise_edge,
             components: found.components.iter().zip(variances).map(component).collect(),
             prediction: predicted
-                .map(|found| Predicted { share_found: None, sin_theta_squared: found.sin_theta_squared }),
+                .map(|found| Predicted { share_found: found.share_found, sin_theta_squared: found.sin_theta_squared }),
         };
         let published = published.checked()?;
         let bytes = published.to_json().len();
@@ -431,6 +431,7 @@ mod tests {
         answer.found.variances = Some(vec![None, Some(0.125)]);
         assert_eq!(variances(&answer), [None, Some(0.125)]);
         answer.trust.predicted = Some(Prediction {
+            share_found: Some(0.75),
             sin_theta_squared: 0.5,
             per_component: vec![0.25, 0.25],
             recoverable: vec![true, true],
@@ -438,7 +439,7 @@ mod tests {
             threshold: 0.1,
         });
         let predicted = |answer: &Answer| PublishedComponents::of(answer, &task).unwrap().prediction;
-        assert_eq!(predicted(&answer).unwrap().sin_theta_squared, 0.5);
+        assert_eq!(predicted(&answer), Some(Predicted { share_found: Some(0.75), sin_theta_squared: 0.5 }));
         answer.asked.method = Method::Fantope;
         assert_eq!(predicted(&answer), None);
         answer.trust.noise_edge = f64::NAN;

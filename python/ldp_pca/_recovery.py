@@ -382,6 +382,8 @@ class Recovery(_Comparable):
             document["total_variance"] = self.total_variance
         if self.predicted is not None and self.method == "pca":
             document["prediction"] = {"sin_theta_squared": self.predicted.sin_theta_squared}
+            if self.predicted.share_found is not None:
+                document["prediction"]["share_found"] = self.predicted.share_found
         return _components(json.dumps(document, ensure_ascii=False, separators=(",", ":")))
 
     def to_frame(self) -> pd.DataFrame:
