@@ -1,13 +1,8 @@
 // The errors. Programs look at `code`; classes are families of codes; messages are for people and may change.
 
-export class LdpPcaError extends Error {
-  constructor(code, message, details) {
-    super(message, details);
-    Object.assign(this, details, { code });
-  }
-}
-// On the prototypes, like the names of the built-in errors: a minifier changes the classes' own.
-LdpPcaError.prototype.name = "LdpPcaError";
+import { LdpPcaError } from "./ldp-pca-error.js";
+
+export { LdpPcaError };
 
 const classes = {};
 
@@ -31,6 +26,7 @@ export function failure(code, message, details) {
 /** The class of errors with a name, for the codes in a text. */
 function family(name, codes) {
   const type = class extends LdpPcaError {};
+  // On the prototype, as of LdpPcaError.
   type.prototype.name = `${name}Error`;
   for (const code of codes.split(" ")) classes[code] = type;
   return type;

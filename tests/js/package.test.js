@@ -15,8 +15,8 @@ const PACKAGE = join(ROOT, "pkg");
 const FILES = `
   CHANGELOG.md LICENSE-APACHE LICENSE-MIT README.md api.d.ts api.js bind.js boundary.js checks.js client.d.ts
   client.js common.d.ts common.js consent-dialog.d.ts consent-dialog.js consent.d.ts consent.js errors.d.ts errors.js
-  index.d.ts index.js inline.js instantiate.js lab-api.js lab-exports.js lab-node.js lab.d.ts lab.js ledger.d.ts
-  ledger.js package.json reach.js relay.js report.d.ts report.js seeded.js sentences.d.ts sentences.js submit.d.ts
+  index.d.ts index.js inline.js instantiate.js lab-api.js lab-exports.js lab-node.js lab.d.ts lab.js ldp-pca-error.js
+  ledger.d.ts ledger.js package.json reach.js relay.js report.d.ts report.js seeded.js sentences.d.ts sentences.js submit.d.ts
   submit.js task.d.ts testing.d.ts testing.js wasm/client/ldp_pca.js wasm/client/ldp_pca_bg.wasm
   wasm/client/ldp_pca_bg.wasm.js wasm/lab/ldp_pca.js wasm/lab/ldp_pca_bg.wasm wasm/methods/ldp_pca.js
   wasm/methods/ldp_pca_bg.wasm wasm/testing.cjs worker-thread.js worker.d.ts worker.js
