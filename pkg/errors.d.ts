@@ -29,6 +29,7 @@
  * | `budget` | {@link LedgerError} | the report does not fit the budget |
  * | `spent` | {@link LedgerError} | this device has sent its report of the task, or it was withdrawn |
  * | `destination` | {@link LedgerError} | this device's report of the task was promised to another place |
+ * | `components` | {@link LdpPcaError} | the text is not components of version 1 |
  * | `aggregate` | {@link LdpPcaError} | lab: bytes that are not an aggregate of the task, or one that is empty or of another |
  * | `recovery` | {@link LdpPcaError} | lab: a rank, a penalty, a matrix or a spectrum that makes no sense |
  * | `simulation` | {@link LdpPcaError} | lab: a population that does not exist |
@@ -44,6 +45,7 @@ export type LdpPcaErrorCode =
   | ReportError["code"]
   | SubmitError["code"]
   | LedgerError["code"]
+  | "components"
   | "aggregate"
   | "recovery"
   | "simulation"

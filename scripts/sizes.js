@@ -23,6 +23,7 @@ const PARTS = {
   module: ["its module", () => readFileSync(join(PACKAGE, "wasm/client/ldp_pca_bg.wasm"))],
   inline: ["`ldp-pca/inline`: JavaScript with the module within", () => bundled("inline.js")],
   worker: ["`ldp-pca/worker`: JavaScript of the page; the worker loads `ldp-pca`", () => bundled("worker.js")],
+  components: ["`ldp-pca/components`", () => bundled("components.js")],
   "consent-dialog": ["`ldp-pca/consent-dialog`", () => bundled("consent-dialog.js")],
   relay: ["what the ledger loads to seal a report for a relay", () => bundled("relay.js", SHARED)],
   lab: ["`ldp-pca/lab`: JavaScript", () => bundled("lab.js")],

@@ -151,6 +151,7 @@ export default defineConfig({
   resolve: {
     // The page uses the package as any other page would.
     alias: [
+      { find: "ldp-pca/components", replacement: file("../pkg/components.js") },
       { find: "ldp-pca/lab", replacement: file("../pkg/lab.js") },
       { find: "ldp-pca/instantiate", replacement: file("../pkg/instantiate.js") },
       { find: "ldp-pca/records-module", replacement: file("../pkg/wasm/records/ldp_pca.js") },

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 
+import { Components } from "../../pkg/components.js";
 import { answersUntilEnd } from "../js/answers.js";
 import { LIMITS, RECORD, TASK } from "../js/task.js";
 import { Aggregator, OWN_IDS, Relay } from "./aggregator.js";
@@ -161,6 +162,36 @@ function packageTests(name, launch) {
     assert.ok(found.bytes >= 2 * (16 + 8), `${found.bytes} bytes were drawn`);
     assert.equal(found.same, false);
     assert.equal(found.code, "entropy");
+  });
+
+  test("scores are those of Node, in a page that allows neither wasm nor any other request", async (t) => {
+    const columns = [...TASK.schema.columns, { name: "age", type: "numeric", offset: 1e-3, scale: 1 / 3 }];
+    const names = ["height", "plan=free", "plan=paid", "age"];
+    const document = {
+      version: 1,
+      task: "0".repeat(64),
+      schema: { columns },
+      bounding: { type: "unit-norm" },
+      feature_names: names,
+      records: 1000,
+      mean: [0.1, 0.2, 0.3, 0.4],
+      noise_edge: 0.1,
+      components: [1, 2].map((one) => ({ loadings: names.map((_, place) => Math.sin(one + place)), variance: 0.2 })),
+    };
+    const records = [RECORD, { height: 1e300, plan: " paid\u0085", age: -1e-300 }, [5e-324, 0, 1, NaN], {}];
+    const policy = "default-src 'none'; script-src 'self'; img-src data:";
+    const strict = await serveUntilEnd(t, ROOT, { "/": EMPTY }, policy);
+    const { page, errors } = await openPage(strict.url);
+    const found = await page.evaluate(async ([text, records]) => {
+      const { Components } = await import("/pkg/components.js");
+      const components = Components.parse(text);
+      return { scores: records.map((record) => components.scores(record)), words: components.describe() };
+    }, [JSON.stringify(document), records]);
+    const components = Components.parse(document);
+    assert.deepEqual(found.words, components.describe());
+    const expected = records.flatMap((record) => components.scores(record));
+    found.scores.flat().forEach((score, place) => assert.ok(Math.abs(score - expected[place]) <= 1e-12, `${score}`));
+    assert.deepEqual(errors, []);
   });
 
   test("a report is accepted by the native aggregator, once", async (t) => {

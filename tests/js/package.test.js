@@ -14,12 +14,12 @@ const PACKAGE = join(ROOT, "pkg");
 /** All that the package holds, in the order of the alphabet. */
 const FILES = `
   CHANGELOG.md LICENSE-APACHE LICENSE-MIT README.md api.d.ts api.js bind.js boundary.js checks.js client.d.ts
-  client.js common.d.ts common.js consent-dialog.d.ts consent-dialog.js consent.d.ts consent.js errors.d.ts errors.js
-  index.d.ts index.js inline.js instantiate.js lab-api.js lab-exports.js lab-node.js lab.d.ts lab.js ldp-pca-error.js
-  ledger.d.ts ledger.js package.json reach.js relay.js report.d.ts report.js seeded.js sentences.d.ts sentences.js submit.d.ts
-  submit.js task.d.ts testing.d.ts testing.js wasm/client/ldp_pca.js wasm/client/ldp_pca_bg.wasm
-  wasm/client/ldp_pca_bg.wasm.js wasm/lab/ldp_pca.js wasm/lab/ldp_pca_bg.wasm wasm/methods/ldp_pca.js
-  wasm/methods/ldp_pca_bg.wasm wasm/testing.cjs worker-thread.js worker.d.ts worker.js
+  client.js common.d.ts common.js components.d.ts components.js consent-dialog.d.ts consent-dialog.js consent.d.ts
+  consent.js errors.d.ts errors.js index.d.ts index.js inline.js instantiate.js lab-api.js lab-exports.js lab-node.js
+  lab.d.ts lab.js ldp-pca-error.js ledger.d.ts ledger.js package.json reach.js relay.js report.d.ts report.js seeded.js
+  sentences.d.ts sentences.js submit.d.ts submit.js task.d.ts testing.d.ts testing.js wasm/client/ldp_pca.js
+  wasm/client/ldp_pca_bg.wasm wasm/client/ldp_pca_bg.wasm.js wasm/lab/ldp_pca.js wasm/lab/ldp_pca_bg.wasm
+  wasm/methods/ldp_pca.js wasm/methods/ldp_pca_bg.wasm wasm/testing.cjs worker-thread.js worker.d.ts worker.js
 `.trim().split(/\s+/);
 
 let folder;
@@ -47,19 +47,20 @@ test("the package holds its entries, its types, the module and the licences, and
 test("the installed package works by its name in Node, and gives out its wasm file", () => {
   const script = `
     import { init, Randomizer, Task } from "ldp-pca";
+    import { Components } from "ldp-pca/components";
     import { readFileSync } from "node:fs";
     import { createRequire } from "node:module";
     const require = createRequire(import.meta.url);
     await init(readFileSync(require.resolve("ldp-pca/ldp_pca_bg.wasm")));
     const task = Task.parse(process.argv[1]);
     const report = new Randomizer(task, { maxEpsilon: 2 }).randomize({ height: 181, plan: "free" });
-    console.log(require("ldp-pca/package.json").version, report.bytes.length);`;
+    console.log(require("ldp-pca/package.json").version, report.bytes.length, Components.name);`;
   const printed = execFileSync(process.execPath, ["--input-type=module", "--eval", script, JSON.stringify(TASK)], {
     cwd: folder,
     encoding: "utf8",
   });
   const [, version] = readFileSync(join(ROOT, "Cargo.toml"), "utf8").match(/^version = "(.*)"/m);
-  assert.equal(printed.trim(), `${version} 35`);
+  assert.equal(printed.trim(), `${version} 35 Components`);
 });
 
 test("the package's licences are those of the repository", () => {
@@ -77,6 +78,7 @@ test("all entries export what the types declare", async () => {
   for (const entry of ["lab.js", "lab-node.js"]) {
     assert.deepEqual(Object.keys(await import(join(PACKAGE, entry))).sort(), [...lab].sort(), entry);
   }
+  assert.deepEqual(Object.keys(await import(join(PACKAGE, "components.js"))), valuesOf("components.d.ts"));
 });
 
 /** The values, not the types, that a declaration file has or passes on. */

@@ -65,7 +65,7 @@ test("every code that is thrown is in the types, in the table, and in the type o
   const stated = lists.flatMap((list) => found(list, /(?<!\[)"(.+?)"/g));
   assert.deepEqual(found(types, /^ \* \| `([\w-]+)` \| \{@link \w+Error\}/gm).sort(), stated.toSorted());
   const thrown = [
-    ...texts("pkg", ".js").flatMap((text) => found(text, /\bfailure\(\s*"([a-z-]+)"/g)),
+    ...texts("pkg", ".js").flatMap((text) => found(text, /\b(?:failure|LdpPcaError)\(\s*"([a-z-]+)"/g)),
     ...texts("src/js", ".rs").flatMap((text) => found(text, /(?:=> |\bfailure\()"([a-z-]+)"/g)),
   ];
   const families = [...classes.matchAll(/family\(\s*"(\w+)",([^;]*)\);/g)].map(([, name, codes]) => [
