@@ -26,6 +26,7 @@ __all__ = [
     "_recover",
     "_recover_refined",
     "_refined_task",
+    "_share_found",
     "_sin_theta_squared",
 ]
 __version__: Final[str]
@@ -580,4 +581,5 @@ _plan: Callable[..., str]
 _recover: Callable[..., tuple[npt.NDArray[np.float64], str]]
 _recover_refined: Callable[..., tuple[npt.NDArray[np.float64], str]]
 _refined_task: Callable[..., Task]
+_share_found: Callable[..., float | None]
 _sin_theta_squared: Callable[..., float]

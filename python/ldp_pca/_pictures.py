@@ -117,21 +117,21 @@ def _scores(axes: Axes, found: Recovery, points: npt.NDArray[np.float64]) -> Non
     axes.set(xlabel="score of component 1", ylabel="score of component 2")
 
 
-def of_plan(plan: Plan, error: Callable[[int], float], ax: Any) -> Figure:
-    """Draw the predicted error against the number of reports, with the answers of the plan."""
-    known = [records for records in (plan.records, plan.records_for_target, *plan.threshold_records) if records]
+def of_plan(plan: Plan, found: Callable[[int], float | None], ax: Any) -> Figure:
+    """Draw the predicted share of the structure found against the number of reports, with the answers of the plan."""
+    answers = {plan.records: "", plan.records_for_share: "", plan.records_for_target: f"error {plan.target}, "}
+    known = [records for records in (*answers, *plan.threshold_records) if records]
     if not known:
         raise PlanError("no number of reports tells the components apart, so there is nothing to draw")
     [axes] = _panels(ax, 1, (6, 3.8))
     counts = np.unique(np.geomspace(max(min(known) / 5, 2), 5 * max(known), 60).astype(np.int64))
-    axes.plot(counts, [error(int(count)) for count in counts], label=f"predicted, epsilon {plan.epsilon:g}")
-    axes.axhline(plan.uninformed, label="a random subspace", **_EDGE)
-    if plan.target is not None and plan.records_for_target is not None:
-        words = f"error {plan.target:g} at {plan.records_for_target:,} reports"
-        axes.plot([plan.records_for_target], [plan.target], "o", label=words)
-    if plan.records is not None and plan.predicted is not None:
-        words = f"error {plan.predicted.sin_theta_squared:.3g} at {plan.records:,} reports"
-        axes.plot([plan.records], [plan.predicted.sin_theta_squared], "s", label=words)
-    axes.set(xscale="log", xlabel="reports", ylabel="error of the subspace", ylim=(0, None))
+    # No number where there is no structure.
+    shares = np.array([found(int(count)) for count in counts], dtype=np.float64)
+    axes.plot(counts, shares, label=f"predicted, epsilon {plan.epsilon:g}")
+    for records, also in answers.items():
+        share = None if records is None else found(records)
+        if share is not None:
+            axes.plot([records], [share], "o", label=f"{also}{share:.1%} at {records:,} reports")
+    axes.set(xscale="log", xlabel="reports", ylabel="share of the structure found", ylim=(0, 1))
     axes.legend()
     return _figure(axes)

@@ -71,7 +71,7 @@ class Plan(Answer):
         The error of a random subspace.
     threshold_records : list of int or None
         For each component, the reports from which on it is recoverable; None where no number is enough.
-    records, target : int, float or None
+    records, share, target : int, float or None
         The questions.
     waves : dict or None
         With ``waves=2``, what a second wave that refines the first is predicted to add. Its keys are those of
@@ -81,6 +81,8 @@ class Plan(Answer):
         warns of one that costs more than 2.5 times the people.
     predicted : Prediction or None
         The prediction for ``records`` reports.
+    records_for_share : int or None
+        Reports that find the ``share`` of the structure.
     records_for_target : int or None
         Reports that reach ``target``.
     epsilon_for_target : float or None
@@ -103,9 +105,11 @@ class Plan(Answer):
     guarantee: str
     uninformed: float
     records: int | None
+    share: float | None
     target: float | None
     threshold_records: list[int | None]
     predicted: Prediction | None
+    records_for_share: int | None
     records_for_target: int | None
     epsilon_for_target: float | None
     shuffled: ShuffledPlan | None
@@ -122,7 +126,7 @@ class Plan(Answer):
     _asked: Callable[..., str] = field(repr=False, compare=False)
 
     def plot(self, *, ax: Axes | None = None) -> Figure:
-        """Draw the predicted error against the number of reports, with the answers.
+        """Draw the predicted share of the structure found against the number of reports, with the answers.
 
         Parameters
         ----------
@@ -142,12 +146,13 @@ class Plan(Answer):
         """
         from ._pictures import of_plan
 
-        return of_plan(self, self._error, ax)
+        return of_plan(self, self._found, ax)
 
-    def _error(self, records: int) -> float:
-        """Predict the error of another number of reports."""
-        text = self._asked(records=records, target=None, shuffled=None, batch=None, waves=1)
-        return float(json.loads(text)["predicted"]["sin_theta_squared"])
+    def _found(self, records: int) -> float | None:
+        """Predict the share of the structure that another number of reports finds."""
+        text = self._asked(records=records, share=None, target=None, shuffled=None, batch=None, waves=1)
+        found: float | None = json.loads(text)["predicted"]["share_found"]
+        return found
 
     @property
     def reasons(self) -> list[str]:
@@ -159,6 +164,9 @@ class Plan(Answer):
             reasons.append(
                 f"{numbered(lost)} {verb} no more variance than the bulk: no number of reports tells them apart"
             )
+        if self.share is not None and self.records_for_share is None:
+            problem = f"no number of reports finds {self.share:g} of the structure"
+            reasons.append(f"{problem}: state a smaller share, or a spectrum with components above the others")
         if self.target is not None and self.records_for_target is None:
             problem = f"no number of reports reaches an error of {self.target:g}"
             reasons.append(f"{problem}: state a larger one, or a smaller rank")
@@ -177,7 +185,12 @@ class Plan(Answer):
 
     def __repr__(self) -> str:
         """The answers, the reasons for those that are missing, and the notes."""
-        facts = [f"rank={self.rank}", f"dimension={self.dimension}", f"epsilon={self.epsilon:g}"]
+        facts: list[str] = []
+        if self.predicted is not None and self.predicted.share_found is not None:
+            facts.append(f"share_found={self.predicted.share_found:.4g}")
+        if self.share is not None:
+            facts.append(f"records_for_share={self.records_for_share}")
+        facts += [f"rank={self.rank}", f"dimension={self.dimension}", f"epsilon={self.epsilon:g}"]
         facts.append(f"threshold_records={self.threshold_records}")
         if self.predicted is not None:
             facts.append(f"predicted={self.predicted.sin_theta_squared:.4g} of {self.uninformed:.3g}")
@@ -205,6 +218,7 @@ def plan(
     candidates: int | None = None,
     cap: int | None = None,
     records: int | None = None,
+    share: float | None = None,
     target: float | None = None,
     shuffled: float | None = None,
     batch: int | None = None,
@@ -214,7 +228,7 @@ def plan(
     radius: float | None = None,
     norms: Aggregate | None = None,
 ) -> Plan:
-    """Predict how many users it takes, and the error they give. Nothing is simulated.
+    """Predict how many users it takes, and what they find of the structure. Nothing is simulated.
 
     Give ``dimension``, ``spectrum`` and ``epsilon``; or an ``aggregate``, to plan for another collection like it.
 
@@ -238,7 +252,9 @@ def plan(
     mechanism, delta, candidates, cap
         As of `Task`.
     records : int, optional
-        A number of reports, to predict their error.
+        A number of reports, to predict what they find.
+    share : float, optional
+        A share of the structure between 0 and 1, to find the number of reports it takes.
     target : float, optional
         An error ``||sin Theta||_F^2``, to find the number of reports it takes, and with ``records`` the epsilon.
     shuffled : float, optional
@@ -264,7 +280,7 @@ def plan(
     Raises
     ------
     PlanError, RecoveryError, TaskError
-        For a spectrum, target or rank that makes no sense, and parameters that a mechanism does not have.
+        For a spectrum, share, target or rank that makes no sense, and parameters that a mechanism does not have.
     """
     given = dict(locals())
     if aggregate is not None:
@@ -305,7 +321,7 @@ def predict(
     radius: float | None = None,
     norms: Aggregate | None = None,
 ) -> Prediction:
-    """Predict the error of this many reports: ``plan(aggregate, records=records, …).predicted``.
+    """Predict what this many reports find: ``plan(aggregate, records=records, …).predicted``.
 
     Parameters
     ----------

@@ -12,7 +12,16 @@ import numpy as np
 
 from ._answers import Answer, Bools, Floats, made
 from ._covariance import Mean
-from ._native import Aggregate, PublicSample, Task, _components, _recover, _recover_refined, _sin_theta_squared
+from ._native import (
+    Aggregate,
+    PublicSample,
+    Task,
+    _components,
+    _recover,
+    _recover_refined,
+    _share_found,
+    _sin_theta_squared,
+)
 from ._progress import Parts, Progress
 from .errors import NoiseWarning, RecoveryError, warn
 
@@ -29,12 +38,15 @@ __all__ = ["Baseline", "Confidence", "Prediction", "Recovery", "SparseCertificat
 
 @dataclass(frozen=True, eq=False)
 class Prediction(Answer):
-    """The predicted error of the leading components, from the known noise. Errors are ``||sin Theta||_F^2``.
+    """What the leading components are predicted to find, from the known noise.
 
     Attributes
     ----------
+    share_found : float or None
+        The share of the structure that they find (docs/prediction.md): 1 for the true components, 0 for a random
+        subspace on average; None where no eigenvalue is above the others.
     sin_theta_squared : float
-        Of the whole subspace: 0 is the same subspace, ``uninformed`` a random one.
+        The error ``||sin Theta||_F^2`` of the whole subspace: 0 is the same subspace, ``uninformed`` a random one.
     per_component : ndarray of shape (rank,)
         The share of each true component that the subspace misses.
     recoverable : ndarray of shape (rank,)
@@ -45,6 +57,7 @@ class Prediction(Answer):
         The true variance above which a component can be recovered at all.
     """
 
+    share_found: float | None
     sin_theta_squared: float
     per_component: Floats
     recoverable: Bools
@@ -62,6 +75,9 @@ class Confidence(Answer):
         The number of draws.
     level : float
         The nominal coverage of each interval; docs/recover.md states the assumptions.
+    share_found : dict or None
+        The interval from ``lower`` to ``upper`` of the share of the structure that the components find; None where the
+        estimate has no structure.
     lower, upper, median : float
         Of ``||sin Theta||_F^2``.
     components : list of dict
@@ -75,6 +91,7 @@ class Confidence(Answer):
 
     replicates: int
     level: float
+    share_found: dict[str, float] | None
     lower: float
     upper: float
     median: float
@@ -83,9 +100,11 @@ class Confidence(Answer):
     loading_errors: Floats
 
     def __repr__(self) -> str:
-        """The interval of the error."""
+        """The interval of the share found, and of the error."""
+        share = self.share_found
+        found = "" if share is None else f"{share['lower']:.1%} to {share['upper']:.1%} of the structure, error "
         return (
-            f"Confidence({self.level:.0%}: {self.lower:.4g} to {self.upper:.4g}, median {self.median:.4g}, "
+            f"Confidence({self.level:.0%}: {found}{self.lower:.4g} to {self.upper:.4g}, median {self.median:.4g}, "
             f"{self.replicates} replicates)"
         )
 
@@ -157,6 +176,30 @@ class _Comparable(Answer):
         if others.ndim != 2:
             raise RecoveryError(f"the components have {others.ndim} axes: give one in each row of a matrix")
         return _sin_theta_squared(self.components, others)
+
+    def share_found(self, covariance: npt.ArrayLike) -> float | None:
+        """Return the share of a covariance's structure that the components find (docs/prediction.md).
+
+        Parameters
+        ----------
+        covariance : array-like of shape (d, d)
+            What is known without privacy: second moments of bounded records or, with centring, their covariance.
+
+        Returns
+        -------
+        float or None
+            1 for its own leading components, 0 for a random subspace on average; None where all subspaces have the same
+            variance.
+
+        Raises
+        ------
+        RecoveryError
+            For a matrix of another size, and for one that is not symmetric.
+        """
+        reference = np.array(covariance, dtype=np.float64, ndmin=2)
+        if reference.ndim != 2:
+            raise RecoveryError(f"the covariance has {reference.ndim} axes: give a square matrix")
+        return _share_found(self.components, reference)
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,7 +284,7 @@ class Recovery(_Comparable):
         Where it was asked for, per penalty, largest first: ``penalty``, ``status``, ``support``, ``objective``,
         ``relative_gap``, ``iterations``, ``eigenvalues``.
     predicted : Prediction or None
-        The error to expect of plain components; None above 2,000 features.
+        What to expect of plain components; None above 2,000 features.
     confidence : Confidence or None
         Where a bootstrap was asked for.
     held_out : dict or None
@@ -447,9 +490,12 @@ class Recovery(_Comparable):
         """The components' variances beside the edge of the noise, and what to know of them."""
         values = ", ".join(f"{value:.4g}" for value in self.eigenvalues)
         noise = f", noise={numbered(self.noise)!r}" if self.noise else ""
+        # The prediction is that of plain components.
+        predicted = self.predicted.share_found if self.predicted and self.method == "pca" else None
+        found = "" if predicted is None else f"share_found={predicted:.4g}, "
         return (
-            f"Recovery(method={self.method!r}, rank={self.rank}, dimension={self.dimension}, records={self.records}, "
-            f"eigenvalues=[{values}], noise_edge={self.edge:.4g}{noise})"
+            f"Recovery({found}method={self.method!r}, rank={self.rank}, dimension={self.dimension}, "
+            f"records={self.records}, eigenvalues=[{values}], noise_edge={self.edge:.4g}{noise})"
         ) + "".join(f"\n  notice: {notice}" for notice in self._notices())
 
     def _notices(self) -> list[str]:
@@ -470,8 +516,11 @@ class Recovery(_Comparable):
         predicted = ""
         if self.predicted is not None:
             error, uninformed = self.predicted.sin_theta_squared, self.predicted.uninformed
-            whose = "" if self.method == "pca" else " of plain components"
-            predicted = f", predicted error{whose} {error:.4f} (0 is the same subspace, {uninformed:.2f} a random one)"
+            whose = "" if self.method == "pca" else "plain components are "
+            share = self.predicted.share_found
+            found = "" if share is None else f" to find {share:.1%} of the structure, with"
+            scale = f"(0 is the same subspace, {uninformed:.2f} a random one)"
+            predicted = f"; {whose}predicted{found} an error of {error:.4f} {scale}"
         notice = "".join(f"<p>Notice: {html.escape(notice)}</p>" for notice in self._notices())
         return (
             "<table><thead><tr><th>component</th><th>variance</th><th>share</th><th>largest loadings</th></tr>"
@@ -571,7 +620,8 @@ def recover(
     baselines : bool
         Add the results of simpler methods on the same estimate. Takes full eigendecompositions.
     bootstrap : int, optional
-        Draw the known noise again so many times, at least 20 and better 200 or more, for intervals of the error.
+        Draw the known noise again so many times, at least 20 and better 200 or more, for intervals of the share found
+        and of the error.
     select : float, optional
         Name the features whose covariances with the others are not all zero, of bounded records about the mean, at
         this false-discovery rate (0.1 is usual). Only of a task that clips, with centring.

@@ -32,7 +32,7 @@ mod _native {
         norms::_norms,
         planning::_plan,
         randomizer::Randomizer,
-        recovery::{_components, _recover, _sin_theta_squared},
+        recovery::{_components, _recover, _share_found, _sin_theta_squared},
         refined::{_recover_refined, _refined_task, PublicSample},
         reports::Reports,
         task::Task,

@@ -20,7 +20,7 @@ parameters! {
     TaskError, "True, False or a number": centring;
     TaskError, "a text": mechanism;
     TaskError, "a whole number of at least 0": candidates cap folds;
-    PlanError, "a number": bulk target shuffled mean_share sample_error;
+    PlanError, "a number": bulk share target shuffled mean_share sample_error;
     PlanError, "a whole number of at least 0": dimension records batch waves;
     RecoveryError, "a number": tolerance time_limit select;
     RecoveryError, "'auto', 'cross-validated' or a number": penalty;

@@ -35,6 +35,7 @@ pub(crate) fn _plan(
     #[pyo3(from_py_with = parameters::candidates)] candidates: Option<u32>,
     #[pyo3(from_py_with = parameters::cap)] cap: Option<u32>,
     #[pyo3(from_py_with = parameters::records)] records: Option<u64>,
+    #[pyo3(from_py_with = parameters::share)] share: Option<f64>,
     #[pyo3(from_py_with = parameters::target)] target: Option<f64>,
     #[pyo3(from_py_with = parameters::shuffled)] shuffled: Option<f64>,
     #[pyo3(from_py_with = parameters::batch)] batch: Option<u64>,
@@ -77,8 +78,8 @@ pub(crate) fn _plan(
             if centring.is_none() && mean_share.is_some() {
                 return Err(PlanError::new_err("mean_share without centring: it is about components about a mean"));
             }
-            let share = mean_share.unwrap_or(0.0);
-            let spectrum = stated(dimension, signals, bulk)?.with_mean_share(share).map_err(raised)?;
+            let of_mean = mean_share.unwrap_or(0.0);
+            let spectrum = stated(dimension, signals, bulk)?.with_mean_share(of_mean).map_err(raised)?;
             let (spectrum, bounding) = match &clipping {
                 Some(clipping) => clipping.of_unit_norm(spectrum).map_err(raised)?,
                 None => (spectrum, Bounding::UnitNorm),
@@ -98,7 +99,7 @@ pub(crate) fn _plan(
             return Err(PlanError::new_err(problem));
         }
     };
-    let goal = Goal { records, target, shuffled, ..Goal::default() };
+    let goal = Goal { records, target, share, shuffled, hostile: None };
     let notes = planner.notes();
     let answered = waited(py, None, move |_| -> Result<_, PredictionError> {
         let waves = people.map(|people| Waves::new(&planner, epsilon, people)?.best()).transpose()?;

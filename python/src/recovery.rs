@@ -9,9 +9,9 @@ use ldp_pca::internal::recovery::{FeatureTest, answer_with_rank_test};
 use ldp_pca::internal::waves::RefinedFacts;
 use ldp_pca::recovery::{
     Answer, Baseline, FantopeSolver, HeldOutUse, Part, Penalty, PenaltyChoice, Question, Rank, Reports, Solver, Step,
-    Stop, When, answer,
+    Stop, When, answer, principal_components,
 };
-use ldp_pca::subspace::{Subspace, sin_theta_squared};
+use ldp_pca::subspace::{Subspace, SubspaceError, share_found, sin_theta_squared};
 use nalgebra::DMatrix;
 use numpy::{PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -121,11 +121,27 @@ pub(crate) fn _components(document: &str) -> PyResult<String> {
 /// `||sin Theta||_F^2` between the spans of two lists of components, one in each row.
 #[pyfunction]
 pub(crate) fn _sin_theta_squared(ours: PyReadonlyArray2<'_, f64>, theirs: PyReadonlyArray2<'_, f64>) -> PyResult<f64> {
-    let span = |rows: &PyReadonlyArray2<'_, f64>| {
-        let rows = rows.as_array();
-        Subspace::new(&DMatrix::from_fn(rows.ncols(), rows.nrows(), |feature, component| rows[(component, feature)]))
-    };
     span(&ours).and_then(|ours| sin_theta_squared(&ours, &span(&theirs)?)).map_err(raised)
+}
+
+/// The share of a covariance's structure that the span of components finds, one in each row.
+#[pyfunction]
+pub(crate) fn _share_found(
+    components: PyReadonlyArray2<'_, f64>,
+    covariance: PyReadonlyArray2<'_, f64>,
+) -> PyResult<Option<f64>> {
+    let (ours, covariance) = (span(&components).map_err(raised)?, transposed(&covariance));
+    let best = principal_components(&covariance, Rank::new(ours.rank()).map_err(raised)?).map_err(raised)?;
+    Subspace::new(&best.vectors).and_then(|best| share_found(&ours, &best, &covariance)).map_err(raised)
+}
+
+fn span(components: &PyReadonlyArray2<'_, f64>) -> Result<Subspace, SubspaceError> {
+    Subspace::new(&transposed(components))
+}
+
+fn transposed(rows: &PyReadonlyArray2<'_, f64>) -> DMatrix<f64> {
+    let rows = rows.as_array();
+    DMatrix::from_fn(rows.ncols(), rows.nrows(), |column, row| rows[(row, column)])
 }
 
 /// `auto`, `cross-validated`, or a number.

@@ -599,9 +599,9 @@ def test_a_recovery_is_shown(rows: np.ndarray) -> None:
     assert any("at no epsilon up to 16" in reason for reason in plan.reasons)
     assert "at no epsilon" in repr(plan)
     curve = ldp_pca.plan(dimension=5, spectrum=[0.5, 0.2], rank=2, epsilon=4.0, records=100, target=0.1).plot()
-    counts, errors = curve.axes[0].get_lines()[0].get_data()
+    counts, shares = curve.axes[0].get_lines()[0].get_data()
     assert counts[0] < 100 < counts[-1]
-    assert errors[0] > 0.1 > errors[-1]
+    assert shares[0] < 0.9 < shares[-1]
     part = Figure().subfigures(1, 2)[0]
     assert ldp_pca.plan(dimension=5, spectrum=[0.5], rank=1, epsilon=4.0, records=9).plot(ax=part.subplots()).axes
     with pytest.raises(ldp_pca.PlanError, match="nothing to draw"):

@@ -65,11 +65,16 @@ def test_plain_components_are_those_of_the_command_line(command, written, aggreg
     recovery = recover(aggregate, 2, method="pca", bootstrap=50)
     compare(recovery, answer)
     assert recovery.held_out == answer["held_out"]
-    for name in ("sin_theta_squared", "per_component", "recoverable", "uninformed", "threshold"):
+    for name in ("share_found", "sin_theta_squared", "per_component", "recoverable", "uninformed", "threshold"):
         same(getattr(recovery.predicted, name), answer["predicted"][name])
+    assert repr(recovery).startswith(f"Recovery(share_found={recovery.predicted.share_found:.4g}, ")
     for name in ("replicates", "level", "lower", "upper", "median", "support_stability", "loading_errors"):
         same(getattr(recovery.confidence, name), answer["confidence"][name])
     assert recovery.confidence.components == answer["confidence"]["components"]
+    share = recovery.confidence.share_found
+    assert share == answer["confidence"]["share_found"]
+    assert share["lower"] < recovery.predicted.share_found < share["upper"]
+    assert repr(recovery.confidence).startswith(f"Confidence(95%: {share['lower']:.1%} to {share['upper']:.1%} of the")
     assert recovery.gap == recovery.spectrum[1] - recovery.spectrum[2] > 0
     assert recovery.support == recovery.feature_names
     same(recovery.components @ recovery.components.T > 0.5, np.eye(2))
@@ -315,9 +320,27 @@ def test_features_that_no_component_uses_are_not_in_the_support(aggregate: Aggre
     loadings[:, 3:] = 0.0
     thresholded = replace(found, method="soft-threshold", components=loadings)
     assert thresholded.support == found.feature_names[:3]
-    said = f"predicted error of plain components {found.predicted.sin_theta_squared:.4f}"
-    assert said in thresholded._repr_html_()
-    assert said not in found._repr_html_()
+    said = f"predicted to find {found.predicted.share_found:.1%} of the structure, with an error of "
+    assert f"; {said}" in found._repr_html_()
+    assert f"; plain components are {said}" in thresholded._repr_html_()
+    assert "share_found" not in repr(thresholded)
+
+
+def test_the_share_found_is_exact_beside_a_covariance(aggregate: Aggregate) -> None:
+    found = recover(aggregate, 2, method="pca")
+    reference = np.diag([8.0, 5.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0])
+    captured = np.trace(found.components @ reference @ found.components.T)
+    assert found.share_found(reference) == pytest.approx((captured - 5.0) / (13.0 - 5.0))
+    assert replace(found, components=np.eye(8)[:2]).share_found(reference) == pytest.approx(1.0)
+    assert found.share_found(np.eye(8)) is None
+    refused: list[tuple[Any, str]] = [
+        (np.eye(7), "7"),
+        (np.ones((1, 8, 8)), "3 axes"),
+        (np.triu(np.ones((8, 8))), "symmetric"),
+    ]
+    for matrix, words in refused:
+        with pytest.raises(RecoveryError, match=words):
+            found.share_found(matrix)
 
 
 def test_a_recovery_survives_a_pickle(aggregate: Aggregate) -> None:
@@ -354,17 +377,20 @@ def test_answers_are_equal_where_what_they_state_is(aggregate: Aggregate) -> Non
 
 def test_plans_are_those_of_the_command_line(command) -> None:
     words = ["--dimension", 40, "--spectrum", "0.3,0.2,0.1", "--epsilon", 2, "--records", 20000, "--target", 0.1]
-    words += ["--shuffled", 1e-6, "--batch", 5000]
+    words += ["--share", 0.9, "--shuffled", 1e-6, "--batch", 5000]
     answer = command("plan", *words)
     setting: dict[str, Any] = {"dimension": 40, "spectrum": [0.3, 0.2, 0.1], "epsilon": 2}
-    found = plan(**setting, records=20_000, target=0.1, shuffled=1e-6, batch=5000)
-    for name in ("dimension", "rank", "bulk", "epsilon", "uninformed", "records", "target", "notes"):
+    found = plan(**setting, records=20_000, share=0.9, target=0.1, shuffled=1e-6, batch=5000)
+    for name in ("dimension", "rank", "bulk", "epsilon", "uninformed", "records", "share", "target", "notes"):
         assert getattr(found, name) == answer[name], name
+    assert found.records_for_share == answer["records_for_share"]
+    share = found.predicted.share_found
+    assert repr(found).startswith(f"Plan(share_found={share:.4g}, records_for_share={found.records_for_share}, rank=3")
     assert found.threshold_records == answer["threshold_records_per_component"]
     assert found.records_for_target == answer["records_for_target"]
     assert found.epsilon_for_target == answer["epsilon_for_target"]
     same(found.signals, answer["signals"])
-    for name in ("sin_theta_squared", "per_component", "recoverable", "threshold"):
+    for name in ("share_found", "sin_theta_squared", "per_component", "recoverable", "threshold"):
         same(getattr(found.predicted, name), answer["predicted"][name])
     for name in ("epsilon", "delta", "honest_reports", "local_epsilon", "records_for_target", "epsilon_for_target"):
         assert getattr(found.shuffled, name) == answer["shuffled"][name], name
@@ -400,6 +426,7 @@ def test_questions_without_an_answer_are_refused(aggregate: Aggregate) -> None:
         ({"rank": 0}, RecoveryError, "rank 0"),
         ({"records": 0}, PlanError, "records is 0"),
         ({"target": 2.0}, PlanError, "target error is 2"),
+        ({"share": 1.0}, PlanError, "share of the structure is 1"),
         ({"mechanism": "no-such-mechanism"}, ldp_pca.TaskError, "'no-such-mechanism' is not a mechanism"),
         ({"epsilon": -1}, ldp_pca.TaskError, "epsilon"),
         ({"shuffled": 1e-6}, PlanError, "shuffled and batch go together"),
