@@ -122,10 +122,11 @@ export function predict(what, options) {
 
 export function plan(what, options) {
   const own = what instanceof Aggregate ? (options ?? {}) : Object(what);
-  const { rank, records, target, shuffled, ...population } = own;
+  const { rank, records, share, target, shuffled, ...population } = own;
   const wanted = {
     rank: count("rank", rank, 1),
     records: given(many, "records", records),
+    share: given(number, "share", share),
     target: given(number, "target", target),
     shuffled: shuffledOf(shuffled),
   };
@@ -161,24 +162,38 @@ export async function simulate(options, { signal, onProgress } = {}) {
     // Between trials the page lives.
     await new Promise((resolve) => setTimeout(resolve));
   }
-  const figures = (values) => ({ mean: values.reduce((sum, value) => sum + value, 0) / values.length, values });
-  const nonPrivate = figures(results.map((result) => result.nonPrivate));
+  const figures = (name, found) => {
+    const values = results.map((result) => found(result)[name]);
+    // A population without structure has no share of it.
+    return values.includes(null) ? null : { mean: values.reduce((sum, value) => sum + value, 0) / total, values };
+  };
+  const both = (found) => ({
+    shareFound: figures("shareFound", found),
+    sinThetaSquared: figures("sinThetaSquared", found),
+  });
+  const ofRecords = both(({ nonPrivate }) => nonPrivate);
   const byMechanism = results[0].byMechanism.map(({ reportBytes, guarantee }, which) => ({
     methods: methods.map((method, index) => ({
       method,
-      sinThetaSquared: figures(results.map((result) => result.byMechanism[which].errors[index])),
+      ...both(({ byMechanism }) => byMechanism[which].methods[index]),
     })),
     reportBytes,
     guarantee,
   }));
-  // Without randomization there is no noise, and every method has the error of the records themselves.
+  // Without randomization there is no noise, and every method finds what the records themselves have.
   const open = {
-    methods: methods.map((method) => ({ method, sinThetaSquared: nonPrivate })),
+    methods: methods.map((method) => ({ method, ...ofRecords })),
     reportBytes: null,
     guarantee: null,
   };
   const { dimension, rank = 3 } = who;
-  return { ...(byMechanism[0] ?? open), byMechanism, nonPrivate, randomSubspace: rank * (1 - rank / dimension) };
+  return {
+    ...(byMechanism[0] ?? open),
+    byMechanism,
+    nonPrivateShareFound: ofRecords.shareFound,
+    nonPrivate: ofRecords.sinThetaSquared,
+    randomSubspace: rank * (1 - rank / dimension),
+  };
 }
 
 export function population(options) {

@@ -293,6 +293,11 @@ export interface PredictOptions extends PopulationInput {
 
 /** The prediction for the leading k components. */
 export interface Prediction {
+  /**
+   * The expected share of the structure that they find: 1 for the true components, 0 for a random subspace on average.
+   * `null` where no eigenvalue is above the bulk.
+   */
+  readonly shareFound: number | null;
   /** Expected `||sin Theta||_F^2` of the whole subspace, 0 to `uninformed`. */
   readonly sinThetaSquared: number;
   /** The error of a random subspace: k (1 - k/d). */
@@ -306,7 +311,7 @@ export interface Prediction {
 }
 
 /**
- * Predicts the error of recovered components, before or after the reports are in.
+ * Predicts what recovered components find, before or after the reports are in.
  *
  * @throws {@link LdpPcaError} with code `recovery` for a spectrum or a rank that makes no sense; {@link ArgumentError}
  *   for options of another type or name.
@@ -318,8 +323,10 @@ export function predict(aggregate: Aggregate, options: { readonly rank: number }
 export interface PlanOptions {
   /** k, below d. */
   readonly rank: number;
-  /** A number of reports, to predict their error. */
+  /** A number of reports, to predict what they find. */
   readonly records?: number;
+  /** A share of the structure, above 0 and below 1, to find the number of reports it takes. */
+  readonly share?: number;
   /** A target for `||sin Theta||_F^2`, above 0 and below k (1 - k/d), to find what it takes. */
   readonly target?: number;
   /**
@@ -330,7 +337,7 @@ export interface PlanOptions {
   readonly shuffled?: { readonly honestReports: number; readonly delta: number };
 }
 
-/** The error to expect of a collection, and what a target takes. A number is `null` where no finite one is enough. */
+/** What to expect of a collection, and what a goal takes. A number is `null` where no finite one is enough. */
 export interface Plan {
   /** d. */
   readonly dimension: number;
@@ -352,9 +359,12 @@ export interface Plan {
   readonly uninformed: number;
   /** As asked. */
   readonly records?: number;
+  readonly share?: number;
   readonly target?: number;
   /** Of `records`, where they are given. */
   readonly predicted?: Omit<Prediction, "uninformed">;
+  /** The least number of reports that finds `share` of the structure, where that is given. */
+  readonly recordsForShare?: number | null;
   /** The least number of reports that reaches `target`, where that is given. */
   readonly recordsForTarget?: number | null;
   /** The least epsilon (0.001 to 16) at which `records` reports reach `target`, where both are given. */
@@ -384,15 +394,14 @@ export interface Plan {
 }
 
 /**
- * Finds how many reports, or which epsilon, a target takes.
+ * Finds how many reports a share of the structure takes, and how many, or which epsilon, a target takes.
  *
- * @throws {@link LdpPcaError} with code `recovery` for a spectrum, a rank or a target that makes no sense;
+ * @throws {@link LdpPcaError} with code `recovery` for a spectrum, a rank, a share or a target that makes no sense;
  *   {@link ArgumentError} for options of another type or name.
  */
 export function plan(what: PopulationInput & PlanOptions): Plan;
 /**
- * Finds how many reports, or which epsilon, a target takes in another collection like that of the aggregate, with the
- * spectrum of its estimate.
+ * Finds the same for another collection like that of the aggregate, with the spectrum of its estimate.
  */
 export function plan(aggregate: Aggregate, options: PlanOptions): Plan;
 
@@ -452,7 +461,7 @@ export interface SimulateOptions extends PopulationOptions, AboutMean {
   readonly seed?: number;
 }
 
-/** Squared distances `||sin Theta||_F^2` (0 to k), one of each trial. */
+/** Figures, one of each trial. */
 export interface Figures {
   readonly mean: number;
   readonly values: number[];
@@ -461,7 +470,13 @@ export interface Figures {
 /** The result of one mechanism. */
 export interface MechanismSimulation {
   /** One entry for each method, in the order asked for. */
-  readonly methods: readonly { readonly method: string; readonly sinThetaSquared: Figures }[];
+  readonly methods: readonly {
+    readonly method: string;
+    /** Shares of the structure found; `null` for a population without any. */
+    readonly shareFound: Figures | null;
+    /** Squared distances `||sin Theta||_F^2` (0 to k). */
+    readonly sinThetaSquared: Figures;
+  }[];
   /** The length of a report; `null` without a mechanism. */
   readonly reportBytes: number | null;
   /**
@@ -474,14 +489,16 @@ export interface MechanismSimulation {
 export interface Simulation extends MechanismSimulation {
   /** One entry for each mechanism, in their order. */
   readonly byMechanism: readonly MechanismSimulation[];
-  /** Errors of plain principal components of the records themselves. */
+  /** Shares of the structure that plain principal components of the records themselves find. */
+  readonly nonPrivateShareFound: Figures | null;
+  /** Their errors. */
   readonly nonPrivate: Figures;
   /** The expected error of a random subspace: k (1 - k/d). */
   readonly randomSubspace: number;
 }
 
 /**
- * Measures the error to expect on synthetic records, through the real mechanisms. The thread is free between trials.
+ * Measures what is found on synthetic records, through the real mechanisms. The thread is free between trials.
  *
  * @throws {@link LdpPcaError} (by rejecting) with code `simulation` for a population that does not exist; the signal's
  *   reason when it is aborted; {@link ArgumentError} for options of another type or name.
@@ -522,6 +539,8 @@ export interface GivenEstimate {
 export interface ComparedComponents {
   /** `V V^T`, d × d numbers (symmetric). */
   readonly matrix: Float64Array;
+  /** The share of the true structure that they find; `null` where there is none. */
+  readonly shareFound: number | null;
   /** Squared distance `||sin Theta||_F^2` from the true components, 0 to k. */
   readonly sinThetaSquared: number;
   /** The diagonal of the matrix, d numbers: each feature's share in the components, 0 to 1. */
@@ -706,6 +725,8 @@ export interface MethodComparison {
     readonly argument: string;
   };
   readonly trials: readonly {
+    /** The share found of the structure of the records, or of the population; `null` where there is none. */
+    readonly shareFound: number | null;
     /** `‖sin Θ‖²_F` from the components without privacy, or from the population's. */
     readonly sinThetaSquared: number;
     /** `q_F`, the part of the second moments that the estimate captures. */

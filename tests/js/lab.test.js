@@ -271,7 +271,8 @@ describe("recovery", () => {
     near(path.map(({ penalty }) => penalty), expected.map(({ penalty }) => penalty));
     assert.deepEqual(path.map(({ support }) => support.length), expected.map(({ support_size }) => support_size));
     const predicted = predict(aggregate, { rank: 2 });
-    near([predicted.sinThetaSquared], [command(...inputs).predicted.sin_theta_squared], 1e-9);
+    const { share_found, sin_theta_squared } = command(...inputs).predicted;
+    near([predicted.shareFound, predicted.sinThetaSquared], [share_found, sin_theta_squared], 1e-9);
   });
 
   test("finds the mean of a centred task", () => {
@@ -381,15 +382,20 @@ describe("what to expect", () => {
       ...["simulate", "--epsilon", "4", "--dimension", "12", "--rank", "2", "--sparsity", "4", "--records", "400"],
       ...["--trials", "2", "--seed", "7", "--method", "pca,fantope"],
     );
-    for (const [index, { method, sin_theta_squared }] of expected.methods.entries()) {
+    for (const [index, { method, share_found, sin_theta_squared }] of expected.methods.entries()) {
       assert.equal(found.methods[index].method, method);
+      near(found.methods[index].shareFound.values, share_found.values, 1e-6);
       near(found.methods[index].sinThetaSquared.values, sin_theta_squared.values, 1e-6);
     }
     near(found.nonPrivate.values, expected.non_private.values);
+    near(found.nonPrivateShareFound.values, expected.non_private_share_found.values);
     near([found.randomSubspace, found.reportBytes], [expected.random_subspace, expected.report_bytes]);
     assert.deepEqual(steps, [[1, 2], [2, 2]]);
     const open = await simulate({ ...options, methods: ["pca"] });
     assert.deepEqual(open.methods[0].sinThetaSquared.values, open.nonPrivate.values);
+    assert.deepEqual(open.methods[0].shareFound, open.nonPrivateShareFound);
+    const flat = await simulate({ ...options, sparsity: undefined, signal: 0, methods: ["pca"] });
+    assert.deepEqual([flat.methods[0].shareFound, flat.nonPrivateShareFound], [null, null]);
     assert.deepEqual([open.reportBytes, open.guarantee, open.byMechanism], [null, null, []]);
   });
 
@@ -464,6 +470,8 @@ describe("what to expect", () => {
       // Half the squared distance of the projections is the squared sine distance.
       const distance = found.matrix.reduce((sum, value, i) => sum + (value - truth.matrix[i]) ** 2, 0) / 2;
       near([found.sinThetaSquared], [distance]);
+      // Of components with one variance.
+      near([found.shareFound], [1 - distance / (2 * (1 - 2 / 40))]);
     }
     assert.ok(fantope.sinThetaSquared < pca.sinThetaSquared && fantope.falseAlarms < pca.falseAlarms);
     assert.deepEqual(collection.compare({ factor: 0.5 }), compared);
@@ -556,8 +564,13 @@ describe("what to expect", () => {
       back.predicted.sinThetaSquared,
       predict({ ...population, mechanism: { type: "double-cap", epsilon: 1 }, records }).sinThetaSquared,
     );
-    // A component that is no larger than one left out is never found for certain.
-    assert.equal(plan({ ...population, rank: 1, signals: [0.4, 0.4], mechanism, target: 0.05 }).recordsForTarget, null);
+    const { recordsForShare } = plan({ ...population, mechanism, share: 0.9 });
+    const share = (count) => predict({ ...population, mechanism, records: count }).shareFound;
+    assert.ok(share(recordsForShare) >= 0.9 && share(recordsForShare - 1) < 0.9);
+    // A component that is no larger than one left out is never found for certain, which costs no variance.
+    const tied = plan({ ...population, rank: 1, signals: [0.4, 0.4], mechanism, share: 0.9, target: 0.05 });
+    assert.ok(tied.recordsForTarget === null && tied.recordsForShare > 0);
+    assert.equal(predict({ ...population, signals: [], mechanism, records }).shareFound, null);
   });
 
   test("is planned for shuffled reports, which may say more each", () => {
@@ -565,6 +578,7 @@ describe("what to expect", () => {
       dimension: 40,
       rank: 1,
       signals: [0.3],
+      share: 0.9,
       target: 0.1,
       records: 20_000,
       shuffled: { honestReports: 5000, delta: 1e-8 },
@@ -572,12 +586,12 @@ describe("what to expect", () => {
     const mechanism = { type: "double-cap", epsilon: 1 };
     const found = plan({ ...population, mechanism });
     const asked =
-      "plan --dimension 40 --rank 1 --spectrum 0.3 --epsilon 1 --records 20000 --target 0.1 --shuffled 1e-8 " +
-      "--batch 5000";
+      "plan --dimension 40 --rank 1 --spectrum 0.3 --epsilon 1 --records 20000 --share 0.9 --target 0.1 " +
+      "--shuffled 1e-8 --batch 5000";
     // With the effect of hostile reports, too.
-    const { pull, hostile, notes, ...expected } = command(...asked.split(" "));
+    const { pull, hostile, notes, share_found_at_target, ...expected } = command(...asked.split(" "));
     // The lab has no words on a stated spectrum.
-    assert.ok(pull && hostile && notes.length > 0);
+    assert.ok(pull && hostile && notes.length > 0 && share_found_at_target > 0);
     assert.deepEqual(keys(found), keys(expected));
     const { recordsForTarget, shuffled } = found;
     assert.ok(shuffled.recordsForTarget < recordsForTarget && shuffled.localEpsilon > 1);
@@ -615,6 +629,8 @@ describe("what to expect", () => {
     refused({ signals: [NaN] }, "argument", /signals is NaN/);
     refused({ rank: 10 }, "recovery", /rank 10/);
     refused({ target: 0 }, "recovery", /target error is 0/);
+    refused({ share: 1 }, "recovery", /share of the structure is 1/);
+    refused({ share: "most" }, "argument", /share is most/);
     refused({ target: 0.95 }, "recovery", /below 0\.9/);
     refused({ records: 0 }, "recovery", /0 reports/);
     refused({ records: 1.5 }, "argument", /records is 1\.5/);
@@ -644,6 +660,9 @@ describe("methods of the literature", () => {
     assert.ok(
       Math.abs(found.randomSubspace - 2 * (1 - 2 / 12)) < 1e-12 && found.nonPrivate > 0 && found.nonPrivate < 0.01,
     );
+    for (const { shareFound, sinThetaSquared } of found.methods.flatMap(({ trials }) => trials)) {
+      near([shareFound], [1 - sinThetaSquared / found.randomSubspace]);
+    }
     assert.deepEqual(errors(compare(asked), "mod-sulq"), errors(found, "mod-sulq"));
     const other = compare({ ...asked, trials: 1, firstTrial: 7 });
     assert.notEqual(other.nonPrivate, found.nonPrivate);
@@ -666,6 +685,10 @@ describe("methods of the literature", () => {
     const ofRecords = compare({ ...options, records });
     assert.ok(ofRecords.methods.every(({ refusal, trials }) => refusal === undefined && trials.length === 1));
     assert.ok(errors(ofRecords, "pca")[0] < 1e-20 && ofRecords.nonPrivate < 1e-20);
+    const random = (2 / 5) * [0, 6, 12, 18, 24].reduce((sum, entry) => sum + secondMoment[entry], 0);
+    for (const { shareFound, captured } of ofRecords.methods.flatMap(({ trials }) => trials)) {
+      near([shareFound], [(captured - random) / (ofRecords.captured - random)]);
+    }
     const ofMoments = compare({ ...options, secondMoment, count });
     assert.ok(ofMoments.methods.every(({ refusal }) => refusal === undefined));
     // A method that refuses keeps its row, with the reason.

@@ -174,6 +174,8 @@ test("trials are reproducible, and their errors fall with the number of reports"
   const many = trial(20_000_000);
   few.errors.forEach((error, index) => assert.ok(many.errors[index] < error / 20, `${many.errors} ${few.errors}`));
   assert.ok(few.nonPrivate < few.errors[0] && few.errors[0] < few.errors[1] && few.errors[1] <= 3);
+  const shares = [few.nonPrivateShareFound, ...few.shareFound];
+  assert.ok(shares[0] > shares[1] && shares[1] > shares[2] && many.shareFound[0] > 0.99, `${shares}`);
   assert.throws(() => trial(0), { code: "simulation" });
   assert.throws(() => trial(10, { rank: 13 }), { code: "simulation" });
   assert.throws(() => call(() => wasm.trialLike(moments.slice(1), { ...asked, mechanisms, records: 9 })), {

@@ -18,7 +18,7 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use crate::crossing::{failure, matrix, object, thrown};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
-use ldp_pca::subspace::Subspace;
+use ldp_pca::subspace::{Subspace, share_of_structure};
 use ldp_pca_literature::baselines::catalogue::{self, key};
 use ldp_pca_literature::baselines::comparison::{MethodComparison, Row, Trial};
 use ldp_pca_literature::baselines::{EpsilonDelta, MethodGuarantee, Sample, SubspaceEstimator};
@@ -82,6 +82,7 @@ struct BudgetFacts {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct TrialFacts {
+    share_found: Option<f64>,
     sin_theta_squared: f64,
     captured: f64,
     seconds: f64,
@@ -129,11 +130,18 @@ pub fn compare_methods(
         captured: comparison.most_captured(),
         random_subspace: comparison.uninformed(),
     };
+    let random = rank.value() as f64 / dimension as f64 * sample.second_moment().trace();
+    let (most, uninformed) = (compared.captured, compared.random_subspace);
+    let share_found = |trial: &Trial| match signal {
+        // A population's components have one variance.
+        Some(signal) => (signal > 0.0 && uninformed > 0.0).then_some(1.0 - trial.sin_theta_squared / uninformed),
+        None => share_of_structure(trial.captured, most, random),
+    };
     for method in &all {
         if methods.is_empty() || wanted().any(|name| name == key(method.name())) {
             let streams = asked.first_trial..asked.first_trial + u64::from(trials);
             let row = comparison.row(method.as_ref(), streams, &mut || Date::now() / 1000.0);
-            compared.methods.push(MethodFacts::from(row));
+            compared.methods.push(MethodFacts::of(row, share_found));
         }
     }
     object(&compared)
@@ -214,14 +222,20 @@ fn symmetric(moments: &DMatrix<f64>) -> DMatrix<f64> {
     (moments + moments.transpose()) * 0.5
 }
 
-impl From<Row> for MethodFacts {
-    fn from(row: Row) -> Self {
+impl MethodFacts {
+    fn of(row: Row, share_found: impl Fn(&Trial) -> Option<f64>) -> Self {
+        let facts = |trial: &Trial| TrialFacts {
+            share_found: share_found(trial),
+            sin_theta_squared: trial.sin_theta_squared,
+            captured: trial.captured,
+            seconds: trial.seconds,
+        };
         Self {
             name: row.method,
             key: key(row.method),
             trusted: row.trust.who(),
             guarantee: row.guarantee.map(GuaranteeFacts::from),
-            trials: row.trials.into_iter().map(TrialFacts::from).collect(),
+            trials: row.trials.iter().map(facts).collect(),
             refusal: row.refusal.map(|refusal| refusal.to_string()),
         }
     }
@@ -231,11 +245,5 @@ impl From<MethodGuarantee> for GuaranteeFacts {
     fn from(MethodGuarantee { claimed, proved, adjacency, argument }: MethodGuarantee) -> Self {
         let facts = |budget: EpsilonDelta| BudgetFacts { epsilon: budget.epsilon.value(), delta: budget.delta_value() };
         Self { claimed: facts(claimed), proved: proved.map(facts), about: adjacency.to_string(), argument }
-    }
-}
-
-impl From<Trial> for TrialFacts {
-    fn from(Trial { sin_theta_squared, captured, seconds, .. }: Trial) -> Self {
-        Self { sin_theta_squared, captured, seconds }
     }
 }

@@ -1,4 +1,4 @@
-//! Predictions before there is a report: the error to expect, and how many reports it takes.
+//! Predictions before there is a report: what it is expected to find, and how many reports that takes.
 
 use serde::Deserialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
@@ -27,6 +27,7 @@ struct Population {
 struct PlanOptions {
     rank: Rank,
     records: Option<u64>,
+    share: Option<f64>,
     target: Option<f64>,
     shuffled: Option<ShuffledOptions>,
 }
@@ -52,7 +53,7 @@ impl Population {
     }
 }
 
-/// Predicts the error of the `rank` leading components of `records` unit-norm records of this population: an object.
+/// Predicts what the `rank` leading components of `records` unit-norm records of this population find: an object.
 #[wasm_bindgen(js_name = predict)]
 pub fn predict_population(population: JsValue, rank: usize, records: f64) -> Result<JsValue, JsValue> {
     let population: Population = read(population)?;
@@ -84,9 +85,10 @@ impl Aggregate {
 fn plan(planner: &Planner, epsilon: Epsilon, wanted: &PlanOptions) -> Result<JsValue, JsValue> {
     let goal = Goal {
         records: wanted.records,
+        share: wanted.share,
         target: wanted.target,
         shuffled: wanted.shuffled.map(|ShuffledOptions { honest_reports, delta }| Batches { honest_reports, delta }),
-        ..Goal::default()
+        hostile: None,
     };
     object(&planner.plan(epsilon, &goal).map_err(thrown)?)
 }

@@ -107,7 +107,10 @@ struct LikeOptions {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct LikeFacts {
+    /// One for each mechanism.
+    share_found: Vec<Option<f64>>,
     errors: Vec<f64>,
+    non_private_share_found: Option<f64>,
     non_private: f64,
 }
 
@@ -265,8 +268,13 @@ impl RecordsReader {
 pub fn trial_like(second_moment: &[f64], options: JsValue) -> Result<JsValue, JsValue> {
     let options: LikeOptions = read(options)?;
     let found = options.with_trial(second_moment, |like, rng| like.run(&[RecoveryMethod::Pca], rng))?;
-    let errors = found.by_mechanism.concat().iter().map(|recovered| recovered.sin_theta_squared).collect();
-    object(&LikeFacts { errors, non_private: found.non_private.sin_theta_squared })
+    let recovered = found.by_mechanism.concat();
+    object(&LikeFacts {
+        share_found: recovered.iter().map(|recovered| recovered.share_found).collect(),
+        errors: recovered.iter().map(|recovered| recovered.sin_theta_squared).collect(),
+        non_private_share_found: found.non_private.share_found,
+        non_private: found.non_private.sin_theta_squared,
+    })
 }
 
 /// The estimate that the only mechanism makes of such a collection: an object.

@@ -83,15 +83,23 @@ enum PenaltyOption {
 #[serde(rename_all = "camelCase")]
 struct TrialFacts {
     by_mechanism: Vec<MechanismFacts>,
-    non_private: f64,
+    non_private: RecoveredFacts,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct MechanismFacts {
-    errors: Vec<f64>,
+    methods: Vec<RecoveredFacts>,
     report_bytes: usize,
     guarantee: Guarantee,
+}
+
+/// A recovered subspace beside the population's.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RecoveredFacts {
+    share_found: Option<f64>,
+    sin_theta_squared: f64,
 }
 
 #[derive(Serialize)]
@@ -114,6 +122,7 @@ struct ComparedFacts {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ProjectionFacts {
+    share_found: Option<f64>,
     sin_theta_squared: f64,
     leverages: Vec<f64>,
     support: Vec<usize>,
@@ -167,7 +176,7 @@ pub fn population(options: JsValue) -> Result<JsValue, JsValue> {
     object(&PopulationFacts { signals: vec![signal; rank.value()], bulk })
 }
 
-/// One trial of a simulated collection, from records to the errors of the recovered subspaces: an object. The same
+/// One trial of a simulated collection, from records to recovered subspaces beside the true one: an object. The same
 /// numbers as a simulation of the command line, trial by trial.
 #[wasm_bindgen(js_name = simulateTrial)]
 pub fn simulate_trial(collection: JsValue, methods: JsValue) -> Result<JsValue, JsValue> {
@@ -192,13 +201,13 @@ pub fn simulate_trial(collection: JsValue, methods: JsValue) -> Result<JsValue, 
     let mechanisms = collection.mechanisms()?;
     let result = collection.with_trial(&mechanisms, |trial, rng| trial.run(&methods, rng, |_| {}).map_err(thrown))?;
     let facts = |(mechanism, methods): (&Mechanism, Vec<Recovered>)| MechanismFacts {
-        errors: methods.iter().map(|recovered| recovered.sin_theta_squared).collect(),
+        methods: methods.into_iter().map(RecoveredFacts::from).collect(),
         report_bytes: framed_bytes(mechanism.payload_bytes()),
         guarantee: mechanism.guarantee(),
     };
     object(&TrialFacts {
         by_mechanism: mechanisms.iter().zip(result.by_mechanism).map(facts).collect(),
-        non_private: result.non_private.sin_theta_squared,
+        non_private: result.non_private.into(),
     })
 }
 
@@ -270,8 +279,15 @@ impl SimulatedCollection {
 
 impl From<Projection> for ProjectionFacts {
     fn from(projection: Projection) -> Self {
-        let Projection { matrix, recovered, support, counts } = projection;
-        let sin_theta_squared = recovered.sin_theta_squared;
-        Self { sin_theta_squared, leverages: matrix.diagonal().as_slice().to_vec(), support, counts }
+        let Projection { matrix, recovered: Recovered { share_found, sin_theta_squared }, support, counts } =
+            projection;
+        let leverages = matrix.diagonal().as_slice().to_vec();
+        Self { share_found, sin_theta_squared, leverages, support, counts }
+    }
+}
+
+impl From<Recovered> for RecoveredFacts {
+    fn from(Recovered { share_found, sin_theta_squared }: Recovered) -> Self {
+        Self { share_found, sin_theta_squared }
     }
 }
