@@ -68,6 +68,32 @@ fn a_share_of_the_structure_is_a_goal_and_every_answer_says_the_share() {
     }
 }
 
+/// The people, rounded up to three digits.
+#[test]
+fn the_tables_of_people_in_the_documents_are_what_a_plan_says() {
+    let folder = Folder::new();
+    let mut table =
+        String::from("| features | epsilon 1 | epsilon 2 | epsilon 4 | epsilon 8 |\n|---|---|---|---|---|\n");
+    for dimension in [5, 10, 20, 40] {
+        table += &format!("| {dimension} |");
+        for epsilon in [1, 2, 4, 8] {
+            let asked = format!("plan --dimension {dimension} --rank 2 --spectrum 0.25,0.25 --epsilon {epsilon}");
+            let plan = folder.json(&format!("{asked} --share 0.9"));
+            let people = plan["records_for_share"].as_u64().unwrap();
+            let unit = 10_u64.pow(people.ilog10().saturating_sub(2));
+            let people = people.div_ceil(unit) * unit;
+            let (thousands, rest) = (people / 1000, people % 1000);
+            table += &if thousands > 0 { format!(" {thousands},{rest:03} |") } else { format!(" {rest} |") };
+        }
+        table.push('\n');
+    }
+    for document in ["README.md", "docs/prediction.md"] {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(document);
+        let text = std::fs::read_to_string(path).unwrap();
+        assert!(text.contains(&table), "{document} lacks\n{table}");
+    }
+}
+
 /// Nothing is left of 1 beside the share of a mean of 10^10 times the spread.
 #[test]
 fn a_sample_far_from_zero_is_planned_for() {
