@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use ldp_pca::components::PublishedComponents;
 use ldp_pca::covariance::Covariance;
+use ldp_pca::error::Error;
 use ldp_pca::internal::recovery::{FeatureTest, answer_with_rank_test};
 use ldp_pca::internal::waves::RefinedFacts;
 use ldp_pca::recovery::{
@@ -127,12 +128,16 @@ pub(crate) fn _sin_theta_squared(ours: PyReadonlyArray2<'_, f64>, theirs: PyRead
 /// The share of a covariance's structure that the span of components finds, one in each row.
 #[pyfunction]
 pub(crate) fn _share_found(
+    py: Python<'_>,
     components: PyReadonlyArray2<'_, f64>,
     covariance: PyReadonlyArray2<'_, f64>,
 ) -> PyResult<Option<f64>> {
     let (ours, covariance) = (span(&components).map_err(raised)?, transposed(&covariance));
-    let best = principal_components(&covariance, Rank::new(ours.rank()).map_err(raised)?).map_err(raised)?;
-    Subspace::new(&best.vectors).and_then(|best| share_found(&ours, &best, &covariance)).map_err(raised)
+    let found = waited(py, None, move |_| -> Result<_, Error> {
+        let best = principal_components(&covariance, Rank::new(ours.rank())?)?;
+        Ok(share_found(&ours, &Subspace::new(&best.vectors)?, &covariance)?)
+    })?;
+    found.map_err(raised)
 }
 
 fn span(components: &PyReadonlyArray2<'_, f64>) -> Result<Subspace, SubspaceError> {
