@@ -109,6 +109,20 @@ test("values of every type are read as the client reads them", () => {
   }
 });
 
+test("the scores of the vectors are those that are stated, and so are their documents", () => {
+  const { version, cases } = JSON.parse(readFileSync(new URL("../components/scores.json", VECTORS), "utf8"));
+  assert.equal(version, 1);
+  for (const { name, text, canonical, records } of cases) {
+    assert.deepEqual(Components.parse(text).describe(), Components.parse(canonical).describe(), name);
+    for (const { record, scores } of records) {
+      const found = Components.parse(text).scores(record);
+      const tolerance = 1e-12 * Math.max(1, ...scores.map(Math.abs));
+      found.forEach((score, place) => assert.ok(Math.abs(score - scores[place]) <= tolerance, `${name}: ${found}`));
+      assert.equal(found.length, scores.length);
+    }
+  }
+});
+
 test("scores are about the mean, and a record is not shortened", () => {
   const scores = Components.parse(TEXT).scores({ running: 7.5, plan: "paid" });
   assert.deepEqual(scores, [0.6 * 3 - 0.8, 0.8 * 3 + 0.6]);
