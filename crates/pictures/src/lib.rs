@@ -3,6 +3,8 @@
 //! - [`svg()`] draws a recovery: the eigenvalues and the noise edge, the loadings, and the penalties tried.
 //! - [`error_curve()`] draws a plan: the error against the number of reports.
 //! - [`lengths()`] draws the lengths of records.
+//! - [`spectrum()`], [`map()`] and [`counts()`] are small pictures for a page: of the eigenvalues, of the features on
+//!   two components, and of the reports over time.
 //! - Other pictures are drawn with the same axes ([`axis`]) and marks ([`canvas`]), as panels of a [`page()`].
 //! - [`numbers`] has numbers and counts as people read them, in pictures and in texts.
 //!
@@ -10,9 +12,11 @@
 
 pub mod axis;
 pub mod canvas;
+mod counts;
 mod error_curve;
 mod heatmap;
 mod lengths;
+mod map;
 pub mod numbers;
 mod penalties;
 mod scree;
@@ -21,8 +25,11 @@ use ldp_pca::recovery::Answer;
 use svg::Document;
 use svg::node::element::{Description, Group, Rectangle, Title};
 
+pub use self::counts::counts;
 pub use self::error_curve::error_curve;
 pub use self::lengths::lengths;
+pub use self::map::map;
+pub use self::scree::spectrum;
 
 use self::canvas::{Anchor, INK, MUTED, printable, text};
 use self::numbers::plural;
@@ -58,6 +65,13 @@ pub struct Panel {
     pub content: Group,
     /// The space that it takes.
     pub height: f64,
+}
+
+/// Positions of the values from the largest magnitude to the smallest, ties in order.
+pub fn descending(values: &[f64]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|&left, &right| values[right].abs().total_cmp(&values[left].abs()));
+    order
 }
 
 /// A recovery as an SVG document.
@@ -104,6 +118,11 @@ pub fn described(document: Document, prefix: &str, title: &str, description: &st
     let description =
         Description::new().set("id", format!("{prefix}description")).add(svg::node::Text::new(printable(description)));
     document.add(Title::new(printable(title)).set("id", format!("{prefix}title"))).add(description)
+}
+
+/// A picture for a page, without ground and heading, which are the page's.
+fn alone(prefix: &str, title: &str, description: &str, content: Group, height: f64) -> String {
+    described(document(height, prefix), prefix, title, description).add(content).to_string()
 }
 
 /// The description for readers who cannot see the picture.
@@ -178,6 +197,31 @@ mod tests {
         assert!(!document.chars().any(|character| character.is_control() && character != '\n'));
         assert!(draw(2, 1, &"long".repeat(50), false).contains('…'));
         assert!(document.contains("role=\"img\"") && document.contains("<title") && document.contains("<desc"));
+    }
+
+    #[test]
+    fn small_pictures_are_drawn_with_finite_numbers_inside_and_with_identifiers_of_their_own() {
+        for dimension in [1, 2, 30, 400] {
+            let mut answer = Answer::default();
+            answer.asked.dimension = dimension;
+            answer.asked.feature_names = vec!["a<script>".repeat(4); dimension];
+            let loadings = |turn: f64| (0..dimension).map(|row| (row as f64 + turn).cos()).collect::<Vec<_>>();
+            let answer = answer.with_components(vec![loadings(0.0), loadings(1.6)], vec![0.3, 0.2]);
+            let eigenvalues = vec![0.1; dimension];
+            for (picture, prefix) in [
+                (spectrum(&answer, &eigenvalues, 1, "spectrum-"), "spectrum-"),
+                (map(&answer, [(0, "Pattern 1"), (1, "Pattern 2")], "map-"), "map-"),
+                (counts(&[(5, 0), (9, 123_456)], ["then", "now"], "counts-"), "counts-"),
+                (counts(&[(5, 7), (5, 7)], ["then", "now"], "counts-"), "counts-"),
+            ] {
+                assert!(!picture.contains("NaN") && !picture.contains("inf"), "{picture}");
+                assert!(!picture.contains("<script>") && picture.contains(&format!("id=\"{prefix}title\"")));
+                for attribute in ["x", "x1", "x2", "cx", "y", "y1", "cy"] {
+                    let outside = numbers(&picture, attribute).into_iter().find(|at| !(0.0..=WIDTH).contains(at));
+                    assert_eq!(outside, None, "{attribute} at {dimension}: {picture}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -1,31 +1,51 @@
 //! The eigenvalues of the estimate, against what noise alone would give.
 
 use ldp_pca::recovery::Answer;
-use svg::node::element::Title;
+use svg::node::element::{Group, Title};
 
 use super::axis::{LinearAxis, label};
 use super::canvas::{
     ACCENT, Anchor, INK, MUTED, PALE, WARNING, dashed, dot, heading, line, polyline, text, vertical_axis,
 };
-use super::{Figure, LEFT, Panel, RIGHT};
+use super::{Figure, LEFT, Panel, RIGHT, alone};
 
 const TOP: f64 = 50.0;
 const BOTTOM: f64 = 270.0;
 
+/// What the heading takes, which a picture of its own does without.
+const HEADING: f64 = TOP - 24.0;
+
+/// The eigenvalues of an answer as a picture of its own for a page, which says around it what is seen. So many of the
+/// largest are marked, as those that stand out. The picture's identifiers begin with `prefix`.
+pub fn spectrum(answer: &Answer, eigenvalues: &[f64], standing: usize, prefix: &str) -> String {
+    let above = eigenvalues.iter().filter(|&&value| value > answer.trust.noise_edge).count();
+    let description = format!(
+        "{above} of {} eigenvalues are above the noise edge {:.4}; the largest is {:.4}.",
+        eigenvalues.len(),
+        answer.trust.noise_edge,
+        eigenvalues.first().copied().unwrap_or_default()
+    );
+    let content = chart(Group::new(), answer, eigenvalues, standing);
+    let content = content.set("transform", format!("translate(0 -{HEADING})"));
+    alone(prefix, "Eigenvalues and the noise edge", &description, content, BOTTOM + 50.0 - HEADING)
+}
+
 pub(super) fn panel(figure: &Figure<'_>) -> Panel {
-    let Answer { asked, trust, .. } = figure.answer;
-    let count = figure.eigenvalues.len();
-    let values = figure.eigenvalues.iter().copied().chain([0.0, trust.noise_edge]);
+    let (count, rank) = (figure.eigenvalues.len(), figure.answer.asked.rank);
+    let explanation = format!(
+        "All {count} of the debiased covariance. Noise alone would give none above the noise edge. The {rank} largest \
+         are marked."
+    );
+    let content = chart(heading("Eigenvalues", &explanation), figure.answer, figure.eigenvalues, rank);
+    Panel { content, height: BOTTOM + 44.0 }
+}
+
+/// Adds the eigenvalues, of which so many are marked.
+fn chart(mut group: Group, answer: &Answer, eigenvalues: &[f64], marked: usize) -> Group {
+    let (trust, count) = (&answer.trust, eigenvalues.len());
+    let values = eigenvalues.iter().copied().chain([0.0, trust.noise_edge]);
     let y = LinearAxis::around(values, BOTTOM, TOP);
     let x = LinearAxis::around([1.0, count as f64], LEFT, RIGHT);
-    let mut group = heading(
-        "Eigenvalues",
-        &format!(
-            "All {count} of the debiased covariance. Noise alone would give none above the noise edge. The {} \
-                largest are marked.",
-            asked.rank
-        ),
-    );
     group = vertical_axis(group, &y);
     let edge = y.position(trust.noise_edge);
     let name = match trust.noise_edge {
@@ -37,19 +57,18 @@ pub(super) fn panel(figure: &Figure<'_>) -> Panel {
         .add(dashed(LEFT, edge, RIGHT, edge, WARNING))
         .add(text(RIGHT, edge - 6.0, &name, Anchor::END, WARNING));
     let places = (1..).map(|place| x.position(f64::from(place)));
-    let points: Vec<_> = places.zip(figure.eigenvalues.iter().map(|&value| y.position(value))).collect();
+    let points: Vec<_> = places.zip(eigenvalues.iter().map(|&value| y.position(value))).collect();
     group = group.add(polyline(&points, PALE));
     let radius = if count > 150 { 1.8 } else { 3.0 };
     // Those kept come last, on top of the others.
     for (index, &(x, y)) in points.iter().enumerate().rev() {
-        let kept = index < asked.rank;
+        let kept = index < marked;
         let (radius, color) = if kept { (4.5, ACCENT) } else { (radius, PALE) };
-        let name = format!("eigenvalue {}: {:.5}", index + 1, figure.eigenvalues[index]);
+        let name = format!("eigenvalue {}: {:.5}", index + 1, eigenvalues[index]);
         group = group.add(dot(x, y, radius, color).add(Title::new(name)));
     }
     for tick in x.ticks().into_iter().filter(|tick| tick.fract() == 0.0 && (1.0..=count as f64).contains(tick)) {
         group = group.add(text(x.position(tick), BOTTOM + 20.0, &label(tick), Anchor::MIDDLE, MUTED));
     }
-    group = group.add(text((LEFT + RIGHT) / 2.0, BOTTOM + 40.0, "Position", Anchor::MIDDLE, INK));
-    Panel { content: group, height: BOTTOM + 44.0 }
+    group.add(text((LEFT + RIGHT) / 2.0, BOTTOM + 40.0, "Position", Anchor::MIDDLE, INK))
 }

@@ -7,6 +7,7 @@ use clap::builder::ValueParser;
 use ldp_pca::components::PublishedComponents;
 use ldp_pca::recovery::Answer;
 use ldp_pca::task::Task;
+pub(super) use ldp_pca_pictures::descending;
 use nalgebra::DMatrix;
 
 use crate::error::Result;
@@ -63,11 +64,4 @@ pub(super) fn largest_loadings(component: &[f64], errors: Option<&[f64]>, names:
     };
     let shown: Vec<String> = nonzero.take(SHOWN).map(loading).collect();
     shown.join("  ")
-}
-
-/// Positions of the values from the largest magnitude to the smallest, ties in order.
-pub(super) fn descending(values: &[f64]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|&left, &right| values[right].abs().total_cmp(&values[left].abs()));
-    order
 }
