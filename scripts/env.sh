@@ -29,8 +29,8 @@ target_directory() {
 # The crates with tests and pages of documentation in Rust, with all that the default builds leave out.
 CRATES=(
     --package fantope --package ldp-pca --package ldp-pca-dps --package ldp-pca-literature
-    --package ldp-pca-pictures --package ldp-pca-records --package ldp-pca-server --package ldp-pca-simulation
-    --package ldp-pca-cli --package ldp-pca-research
+    --package ldp-pca-page --package ldp-pca-pictures --package ldp-pca-records --package ldp-pca-server
+    --package ldp-pca-simulation --package ldp-pca-cli --package ldp-pca-research
     --features ldp-pca-cli/tls --features ldp-pca-cli/postgres
 )
 

@@ -117,8 +117,8 @@ check_api() {
         return
     fi
     tool cargo-semver-checks $SEMVER_CHECKS_VERSION
-    cargo semver-checks --baseline-rev "$baseline" --package fantope --package ldp-pca --package ldp-pca-pictures \
-        --package ldp-pca-records --package ldp-pca-server --package ldp-pca-simulation
+    cargo semver-checks --baseline-rev "$baseline" --package fantope --package ldp-pca --package ldp-pca-page \
+        --package ldp-pca-pictures --package ldp-pca-records --package ldp-pca-server --package ldp-pca-simulation
 }
 
 # tool NAME VERSION: built into .tools where it is not there.

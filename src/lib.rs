@@ -76,9 +76,10 @@
 //! of tasks), or make use of them (budgets, the interface for browsers). The linear algebra and the sparse solver are
 //! the crate [`fantope`] (`crates/fantope/`), below this one. What judges a collection and never runs one is a crate on
 //! this one: synthetic populations and trials, the answer without privacy, and a statistical test of the guarantee
-//! (`crates/simulation/`). The pictures (`crates/pictures/`), the aggregator (`crates/server/`), the command line
-//! (`crates/cli/`), the page's lab (`crates/lab/`) and the Python package (`python/`) are crates on this one, too: they
-//! translate, and never compute. The methods of the literature are another (`research/literature/`).
+//! (`crates/simulation/`). The pictures (`crates/pictures/`), the result's page (`crates/page/`), the aggregator
+//! (`crates/server/`), the command line (`crates/cli/`), the demo page's lab (`crates/lab/`) and the Python package
+//! (`python/`) are crates on this one, too: they translate, and never compute. The methods of the literature are
+//! another (`research/literature/`).
 //!
 //! Invariants: `aggregate` and everything after it never take a record (`records` is a number of reports there), but
 //! for the scores that a device computes of its own. Only the interfaces do IO or read a clock. Randomness is an

@@ -1,0 +1,126 @@
+//! What the page does not say, and the numbers behind it.
+
+use ldp_pca::prediction::Prediction;
+use ldp_pca::record::Bounding;
+use ldp_pca::recovery::{Answer, Interval};
+use ldp_pca::task::Task;
+use ldp_pca_pictures::numbers::{Decimal, fixed, grouped, three_digits};
+use maud::{Markup, html};
+
+use super::words::percent;
+
+/// Eigenvalues in the table of numbers.
+const MOST_EIGENVALUES: usize = 12;
+/// So many of its standard errors a share of empty records must be above 0.
+const DEVIATIONS: f64 = 2.0;
+
+pub(crate) fn section(task: &Task, answer: &Answer) -> Markup {
+    let empty = answer.found.empty_share.zip(answer.trust.empty_share_error);
+    let empty = empty.filter(|(share, error)| *share > DEVIATIONS * error).map(|(share, _)| share);
+    html! {
+        section aria-labelledby="limits" {
+            h2 id="limits" { "What this does not say" }
+            ul {
+                li { "Nothing about a single person: no report says what its sender's answers are." }
+                li { "Not why: patterns say what goes together, not what causes what." }
+                li { "Nothing of people who did not take part. Who does may have to do with the answers." }
+                @if answer.asked.centred {
+                    li { "Not where the average is: patterns are about it, and it was estimated and taken away." }
+                } @else {
+                    li {
+                        "Not the average, which these reports do not carry. Where it is far from what the task takes \
+                        for the middle (0, or a column's offset), it looks like the first pattern."
+                    }
+                }
+                @match task.bounding() {
+                    Bounding::UnitNorm => li {
+                        "Not how large answers are: each record was brought to one length, and only its proportions \
+                        count."
+                    },
+                    Bounding::Clip { radius } => li {
+                        "Not the whole size of long records: those longer than " (Decimal(radius.value()).to_string())
+                        " were shortened to that."
+                    },
+                }
+                li { "Missing answers count as the middle, so what is often missing looks weaker than it is." }
+                @if let Some(share) = empty {
+                    li { "About " (percent(share)) " of the records had only zeros and missing answers in them." }
+                } @else {
+                    li { "Records with nothing in them count as reports, and show no pattern." }
+                }
+                li {
+                    "Not how many people there were: a person who sent several reports counts several times, and a \
+                    modified device can send anything."
+                }
+            }
+        }
+    }
+}
+
+pub(crate) fn details(task: &Task, answer: &Answer) -> Markup {
+    html! {
+        section aria-labelledby="numbers" {
+            h2 id="numbers" { "In numbers" }
+            table {
+                caption { "For statisticians. Variances are in squared units of the encoded, bounded features." }
+                tbody {
+                    @for (name, value) in numbers(task, answer) {
+                        tr { th scope="row" { (name) } td { (value) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn numbers(task: &Task, answer: &Answer) -> Vec<(&'static str, String)> {
+    let Answer { asked, found, trust, missing } = answer;
+    let number = |value: f64| three_digits(value, f64::round);
+    let mut rows = vec![
+        ("Reports", grouped(asked.records)),
+        ("Features, components asked for", format!("{}, {}", asked.dimension, asked.rank)),
+        ("Method", asked.method.to_string()),
+        ("Guarantee", task.guarantee().to_string()),
+        ("Noise of an off-diagonal entry, one standard deviation", number(trust.noise_deviation)),
+        ("Noise edge", number(trust.noise_edge)),
+    ];
+    if let Some(Prediction { sin_theta_squared, uninformed, threshold, .. }) = &trust.predicted {
+        let text = format!("{sin_theta_squared:.4} (0 is the same subspace, {uninformed:.2} a random one)");
+        rows.push(("||sin Theta||_F^2, predicted for plain components", text));
+        rows.push(("Least variance that can be recovered", number(*threshold)));
+    }
+    if let Some(found) = &trust.confidence {
+        let Interval { lower, upper, .. } = found.interval;
+        let text = format!("{lower:.4} to {upper:.4} ({} replicates)", found.replicates);
+        rows.push(("||sin Theta||_F^2, 95 % interval", text));
+    }
+    if let Some(compared) = &trust.compared {
+        rows.push(("||sin Theta||_F^2 from PCA of the bounded records", fixed(compared.sin_theta_squared, 4)));
+    }
+    let list = |values: &[f64]| {
+        let shown: Vec<String> = values.iter().take(MOST_EIGENVALUES).copied().map(number).collect();
+        let more = if values.len() > MOST_EIGENVALUES { ", …" } else { "" };
+        shown.join(", ") + more
+    };
+    rows.push(("Variances along the components, with the bias of the noise", list(&found.eigenvalues)));
+    if let Some(variances) = &found.variances {
+        let shown = variances.iter().map(|variance| variance.map_or("noise".to_owned(), number));
+        rows.push(("Variances without that bias", shown.collect::<Vec<_>>().join(", ")));
+    }
+    if let Some(total) = found.total_variance {
+        let error = trust.total_variance_error.map(|error| format!(" ± {}", number(error)));
+        rows.push(("Total variance", number(total) + &error.unwrap_or_default()));
+    }
+    if let Some(share) = found.mean.as_ref().and_then(|mean| mean.share) {
+        rows.push(("Part of the mean in the second moments about zero", percent(share)));
+    }
+    if let Some(test) = &trust.rank_test {
+        let p_values = test.components.iter().map(|component| format!("{:.3}", component.p_value));
+        rows.push(("p-values of the components, one after the other", p_values.collect::<Vec<_>>().join(", ")));
+    }
+    if !missing.unfinished.is_empty() {
+        let parts = missing.unfinished.iter().map(|unfinished| unfinished.part.to_string());
+        rows.push(("Unfinished when time was up", parts.collect::<Vec<_>>().join(", ")));
+    }
+    rows
+}

@@ -1,0 +1,207 @@
+use ldp_pca::mechanism::MechanismSpec;
+use ldp_pca::privacy::Epsilon;
+use ldp_pca::record::Bounding;
+use ldp_pca::schema::{Column, ColumnKind, Schema};
+use ldp_pca::task::Folds;
+use ldp_pca_pictures::canvas::{ACCENT, GRID, INK, MUTED, PALE, WARNING};
+use sha2::{Digest as _, Sha256};
+
+use super::*;
+
+const NAMES: [&str; 6] = ["running", "cycling", "reading", "chess", "swimming", "cooking"];
+const HOSTILE: [&str; 6] = ["<script>a</script>", "\" onload=\"a", "</style>&amp;", "'", "{}", "\u{202e}b"];
+
+fn task(names: [&str; 6]) -> Task {
+    let columns = names.map(|name| Column::new(name, ColumnKind::Numeric { offset: 0.0, scale: 1.0 }));
+    let mechanism = MechanismSpec::double_cap(Epsilon::new(2.0).unwrap());
+    Task::new(Schema::new(columns.to_vec()).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(1).unwrap()).unwrap()
+}
+
+/// Two components, of running and cycling against reading and of chess and cooking, with these variances.
+fn answer(names: [&str; 6], variances: [Option<f64>; 2]) -> Answer {
+    let mut answer = Answer::default();
+    (answer.asked.dimension, answer.asked.records) = (6, 500);
+    answer.asked.feature_names = names.map(str::to_owned).to_vec();
+    let components = vec![vec![0.6, 0.6, -0.5, 0.0, 0.1, -0.12], vec![0.0, 0.0, 0.0, 0.7, 0.1, -0.7]];
+    let mut answer = answer.with_components(components, vec![0.5, 0.3]);
+    (answer.found.variances, answer.found.total_variance) = (Some(variances.to_vec()), Some(1.0));
+    answer.found.spectrum = Some(vec![0.5, 0.3, 0.1, 0.05, 0.03, 0.02]);
+    (answer.trust.noise_deviation, answer.trust.noise_edge) = (0.01, 0.15);
+    answer
+}
+
+fn page(names: [&str; 6], answer: &Answer, live: Option<Live<'_>>) -> String {
+    let page = result(&ResultPage { task: &task(names), answer, live });
+    check(&page);
+    page
+}
+
+/// The values of an attribute, or what follows a start up to an end.
+fn between<'a>(page: &'a str, start: &str, end: &str) -> Vec<&'a str> {
+    page.split(start).skip(1).filter_map(|rest| Some(rest.split_once(end)?.0)).collect()
+}
+
+/// What every document keeps to: no script and no style but its own, headings in order, identifiers of their own, names
+/// for pictures and parts, and the colours that there are in the dark.
+fn check(page: &str) {
+    let (head, body) = page.split_once("</style>").unwrap();
+    assert!(head.starts_with("<!DOCTYPE html><html lang=\"en\">") && page.matches("<style").count() == 1);
+    assert!(!body.contains("NaN") && !body.contains("inf<"), "{body}");
+    for tag in between(body, "<", ">") {
+        let is_own = |part: &&str| !tag.contains(*part);
+        assert!(!tag.starts_with("script") && [" style=\"", " onload=\""].iter().all(is_own), "{tag}");
+    }
+    let mut ids = between(body, " id=\"", "\"");
+    let targets = between(body, "aria-labelledby=\"", "\"").into_iter().flat_map(str::split_whitespace);
+    let missing: Vec<&str> = targets.filter(|target| !ids.contains(target)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    let count = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), count, "{ids:?}");
+    assert_eq!(body.matches("<h1>").count(), 1, "{body}");
+    let mut last = 0;
+    for level in body.split("<h").skip(1).filter_map(|rest| rest.chars().next()?.to_digit(10)) {
+        assert!(level <= last + 1, "h{level} after h{last}: {body}");
+        last = level;
+    }
+    for picture in between(body, "<svg", ">") {
+        assert!(picture.contains("aria-hidden=\"true\"") || picture.contains("aria-labelledby=\""), "{picture}");
+    }
+    assert_eq!(body.matches("<table").count(), body.matches("<caption").count());
+    assert!(body.contains("<main>") && body.contains("<header>") && body.contains("<footer>"));
+    for color in between(body, "=\"#", "\"") {
+        assert!(STYLE.contains(&format!("\"#{color}\"]")), "{color}");
+    }
+}
+
+#[test]
+fn the_patterns_are_named_by_their_strongest_features_and_say_how_sure_they_are() {
+    let page = page(NAMES, &answer(NAMES, [Some(0.4), Some(0.2)]), None);
+    for part in [
+        "<h1>2 patterns stand out of 500 reports</h1>",
+        "The strongest is: more running and cycling, less reading.",
+        "Pattern 1: more running and cycling, less reading</h3>",
+        "Pattern 2: more chess, less cooking</h3>",
+        "It holds 40\u{a0}% of the variation.",
+        "finds at most 7.4\u{a0}% of those who have them",
+        "What more people would show of these patterns",
+        "Not how large answers are",
+        "noise edge 0.15",
+        "Features on Pattern 1 and Pattern 2",
+        "(2, 0)-local differential privacy",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(!page.contains("class=\"note\"") && !page.contains("All collections"), "{page}");
+}
+
+#[test]
+fn what_is_noise_is_no_finding() {
+    let none = page(NAMES, &answer(NAMES, [None, None]), None);
+    for part in ["<h1>Nothing stands out of the noise yet</h1>", "None can be told from noise", "halve the noise"] {
+        assert!(none.contains(part), "{part}: {none}");
+    }
+    assert!(!none.contains("Pattern 1") && !none.contains("id=\"map\"") && !none.contains("more running"), "{none}");
+    let one = page(NAMES, &answer(NAMES, [Some(0.4), None]), None);
+    assert!(one.contains("<h1>1 pattern stands out of 500 reports</h1>") && !one.contains("id=\"pattern-2\""), "{one}");
+    assert!(one.contains("Not shown: 1 pattern of the 2 asked for") && !one.contains("id=\"map\""), "{one}");
+}
+
+#[test]
+fn ties_single_columns_and_the_mean_are_told() {
+    let mut tied = answer(NAMES, [Some(0.3), Some(0.3)]);
+    tied.found.ties = vec![[0, 1]];
+    assert!(page(NAMES, &tied, None).contains("patterns 1 and 2 cannot be told from each other: any rotation"));
+    let mut single = answer(NAMES, [Some(0.3), Some(0.2)]);
+    single.found.single_columns = Some(true);
+    let found = page(NAMES, &single, None);
+    assert!(found.contains("<h1>No pattern of several columns in 500 reports</h1>"), "{found}");
+    assert!(found.contains("the 2 patterns above the noise hold no more variance") && !found.contains("The strongest"));
+    let mut alone = answer(NAMES, [Some(0.3), Some(0.2)]);
+    alone.found.components[0] = vec![1.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+    assert!(page(NAMES, &alone, None).contains("Pattern 1 is 'running' alone. It may be the average"));
+}
+
+#[test]
+fn names_from_outside_are_texts_and_the_live_part_is_there_where_it_is_asked_for() {
+    let downloads = [("Components \"<b>\"", "components.json?a=1&b=\"")];
+    let live = Live { downloads: &downloads, counts: &[(1_000_000_000, 4), (1_100_000_000, 500)], list: "../" };
+    let found = page(HOSTILE, &answer(HOSTILE, [Some(0.4), Some(0.2)]), Some(live));
+    for part in [
+        "&lt;script&gt;a&lt;/script&gt;",
+        "Components &quot;&lt;b&gt;&quot;</a>",
+        "href=\"components.json?a=1&amp;b=&quot;\" download>",
+        "<a href=\"../\">All collections</a>",
+        "500 reports by 9 Nov 2004",
+    ] {
+        assert!(found.contains(part), "{part}: {found}");
+    }
+    let live = Live { downloads: &[], counts: &[(1, 4)], list: "../" };
+    let found = page(NAMES, &answer(NAMES, [None, None]), Some(live));
+    assert!(!found.contains("id=\"counts\"") && !found.contains("id=\"downloads\""), "{found}");
+}
+
+#[test]
+fn the_list_leads_to_every_collection() {
+    let empty = collections(&[]);
+    check(&empty);
+    assert!(empty.contains("There are none yet."));
+    let columns: Vec<String> = (0..40).map(|column| format!("<c{column}>")).collect();
+    let one = Collection {
+        digest: "ab".repeat(32),
+        link: "tasks/ab/report".into(),
+        period: Some("2026-W48"),
+        columns: &columns,
+        records: 12_345,
+        state: "collecting",
+    };
+    let list = collections(&[one.clone(), Collection { period: None, ..one }]);
+    check(&list);
+    for part in [
+        "<a href=\"tasks/ab/report\">2026-W48</a>",
+        "<a href=\"tasks/ab/report\">Result</a>",
+        "&lt;c29&gt; and 10 more",
+        "12,345",
+    ] {
+        assert!(list.contains(part), "{part}: {list}");
+    }
+}
+
+#[test]
+fn the_policy_allows_this_style_and_the_style_has_every_colour_of_pictures() {
+    let digest: [u8; 32] = Sha256::digest(STYLE).into();
+    let digest = base64(&digest);
+    assert!(CSP.contains(&format!("'sha256-{digest}'")), "{digest}");
+    for color in [INK, MUTED, GRID, ACCENT, PALE, WARNING] {
+        assert!(STYLE.contains(&format!("[fill=\"{color}\"]")) && STYLE.contains(&format!("[stroke=\"{color}\"]")));
+    }
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digits = |chunk: &[u8]| {
+        let bytes = [0, 1, 2].map(|index| u32::from(chunk.get(index).copied().unwrap_or(0)));
+        let word = (bytes[0] << 16) + (bytes[1] << 8) + bytes[2];
+        let digit = |place: usize| char::from(DIGITS[(word >> (18 - 6 * place)) as usize % 64]);
+        (0..4).map(|place| if place <= chunk.len() { digit(place) } else { '=' }).collect::<String>()
+    };
+    bytes.chunks(3).map(digits).collect()
+}
+
+#[test]
+fn weights_within_their_error_are_not_in_a_name() {
+    let names = NAMES.map(str::to_owned);
+    let loadings = [0.6, 0.5, -0.5, 0.1, 0.0, 0.0];
+    assert_eq!(name(&loadings, None, &names), "more running and cycling, less reading");
+    assert_eq!(name(&loadings, Some(&[0.1, 0.3, 0.1, 0.1, 0.1, 0.1]), &names), "more running, less reading");
+    assert_eq!(name(&loadings, Some(&[0.9; 6]), &names), "more running");
+    assert_eq!(name(&[-1.0], None, &names), "less running");
+}
+
+#[test]
+fn shares_are_in_percent_with_a_place_where_they_are_small() {
+    let shares = [0.934, 0.0994, 0.0995, 1.0, -0.0001, -0.123].map(words::percent);
+    assert_eq!(shares.map(|share| share.replace('\u{a0}', " ")), ["93 %", "9.9 %", "10 %", "100 %", "0.0 %", "-12 %"]);
+    assert_eq!([0.95, 0.8, 0.5, 0.2, -1.0].map(words::extent)[3..], ["a small part of it", "hardly any of it"]);
+}
