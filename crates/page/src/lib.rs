@@ -180,7 +180,9 @@ fn lead(answer: &Answer) -> String {
         return "Some columns vary more than others, and nothing shows that they go together.".to_owned();
     }
     let named = name(&answer.found.components[first], patterns::errors_of(answer, first), &answer.asked.feature_names);
-    format!("The strongest is: {named}.")
+    let is_tied = answer.found.ties.iter().any(|[start, _]| *start == first);
+    let tie = if is_tied { " It cannot be told from the next one." } else { "" };
+    format!("The strongest is: {named}.{tie}")
 }
 
 /// What is counted so far, and what there is to download.

@@ -112,7 +112,9 @@ fn what_is_noise_is_no_finding() {
 fn ties_single_columns_and_the_mean_are_told() {
     let mut tied = answer(NAMES, [Some(0.3), Some(0.3)]);
     tied.found.ties = vec![[0, 1]];
-    assert!(page(NAMES, &tied, None).contains("patterns 1 and 2 cannot be told from each other: any rotation"));
+    let found = page(NAMES, &tied, None);
+    assert!(found.contains("patterns 1 and 2 cannot be told from each other: any rotation"), "{found}");
+    assert!(found.contains("less reading. It cannot be told from the next one."), "{found}");
     let mut single = answer(NAMES, [Some(0.3), Some(0.2)]);
     single.found.single_columns = Some(true);
     let found = page(NAMES, &single, None);

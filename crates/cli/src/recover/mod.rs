@@ -22,6 +22,7 @@ use ldp_pca::internal::recovery::answer_with_rank_test;
 use ldp_pca::internal::waves::RefinedFacts;
 use ldp_pca::recovery::{Answer, Part, Question, Rank, Reports, Unfinished, When, answer, principal_components};
 use ldp_pca::task::Task;
+use ldp_pca_page::{self as page, ResultPage};
 use ldp_pca_pictures::{self as pictures, Figure};
 use ldp_pca_simulation::SecondMoment;
 use serde::Serialize;
@@ -95,6 +96,15 @@ pub(super) struct Recover {
     /// The eigenvalues with the noise edge, and the penalties that were tried
     #[arg(long, value_name = "FILE", value_parser = Target::picture())]
     plot: Option<Target>,
+    /// Where to write the result as a page for its readers (.html)
+    ///
+    /// What stands out, how sure that is and what it does not say, with pictures. With --bootstrap also the interval
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_parser = Target::in_formats(&["html"], "the page can be written as .html")
+    )]
+    report: Option<Target>,
     #[command(flatten)]
     details: Details,
     #[command(flatten)]
@@ -116,6 +126,8 @@ pub(super) struct RecoverResult {
     pub(super) output: Option<Target>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) plot: Option<Target>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) report: Option<Target>,
 }
 
 impl Recover {
@@ -156,7 +168,7 @@ impl Recover {
         self.finish(RecoverResult { answer, ..RecoverResult::default() }, task, Some(&covariance), started)
     }
 
-    /// Writes the components and, of one wave, its `covariance` and the picture, and prints the result.
+    /// Writes the components and, of one wave, its covariance, the picture and the page, and prints the result.
     fn finish(
         self,
         mut result: RecoverResult,
@@ -164,25 +176,41 @@ impl Recover {
         covariance: Option<&Covariance>,
         started: Instant,
     ) -> Result<()> {
-        let answer = &result.answer;
         // The components come first: no failure of the rest loses them.
         if let Some(output) = &self.output {
-            loadings::write_components(output, answer, task)?;
+            loadings::write_components(output, &result.answer, task)?;
         }
         if let Some(covariance) = covariance {
-            result.covariance = self.covariance.write(covariance, &answer.asked.feature_names)?;
-            if let Some(path) = &self.plot {
-                let spectrum = match &answer.found.spectrum {
-                    Some(spectrum) => spectrum.clone(),
-                    // Time was up before the simpler methods, which have it.
-                    None => principal_components(covariance.matrix(), Rank::new(1)?)?.all_values.as_slice().to_vec(),
-                };
-                writing::write(path, pictures::svg(&figure(answer, &spectrum)).as_bytes())?;
-            }
+            result.covariance = self.covariance.write(covariance, &result.answer.asked.feature_names)?;
+            self.write_pictures(&mut result.answer, covariance, task)?;
         }
         let seconds = started.elapsed().as_secs_f64();
-        let result = RecoverResult { seconds, output: self.output, plot: self.plot, ..result };
+        let result = RecoverResult { seconds, output: self.output, plot: self.plot, report: self.report, ..result };
         self.format.print(&result, |result| result.text(self.details.wanted))
+    }
+
+    /// Writes the picture and the page, which take all eigenvalues.
+    fn write_pictures(&self, answer: &mut Answer, covariance: &Covariance, task: &Task) -> Result<()> {
+        if !self.is_drawn() {
+            return Ok(());
+        }
+        let spectrum = match answer.found.spectrum.take() {
+            Some(spectrum) => spectrum,
+            // Time was up before the simpler methods, which have it.
+            None => principal_components(covariance.matrix(), Rank::new(1)?)?.all_values.as_slice().to_vec(),
+        };
+        if let Some(path) = &self.plot {
+            writing::write(path, pictures::svg(&figure(answer, &spectrum)).as_bytes())?;
+        }
+        answer.found.spectrum = Some(spectrum);
+        if let Some(path) = &self.report {
+            writing::write(path, page::result(&ResultPage { task, answer, live: None }).as_bytes())?;
+        }
+        Ok(())
+    }
+
+    fn is_drawn(&self) -> bool {
+        self.plot.is_some() || self.report.is_some()
     }
 
     /// Asks, with progress on a terminal.
@@ -198,7 +226,7 @@ impl Recover {
             penalty: sparse.then(|| penalty.clone()),
             solver: solver.solver(),
             path: path.map(Into::into),
-            baselines: if self.plot.is_some() || self.reference.is_some() { When::Always } else { When::Quick },
+            baselines: if self.is_drawn() || self.reference.is_some() { When::Always } else { When::Quick },
             held_out: *method,
             predict: true,
             bootstrap: self.bootstrap,

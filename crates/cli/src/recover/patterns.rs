@@ -2,37 +2,12 @@
 //! of several columns.
 
 use ldp_pca::recovery::Answer;
+use ldp_pca_page::{single_columns, ties};
 
 pub(super) fn patterns(answer: &Answer) -> String {
-    let mut text = String::new();
-    for &[first, last] in &answer.found.ties {
-        let what = match (last - first, last < answer.asked.rank) {
-            (1, true) => format!("components {} and {} cannot be told from each other", first + 1, last + 1),
-            (_, true) => format!("components {} to {} cannot be told from each other", first + 1, last + 1),
-            (1, false) => {
-                format!("component {} cannot be told from the next one, which was not asked for", first + 1)
-            }
-            (_, false) => format!(
-                "components {} to {last} cannot be told from each other, nor from the next one, which was not asked \
-                 for",
-                first + 1
-            ),
-        };
-        text += &format!("ties        {what}: any rotation of them fits these reports as well\n");
-    }
-    if answer.found.single_columns == Some(true) {
-        let above = answer.asked.rank - answer.buried();
-        text += &match above {
-            1 => "pattern     none: the component holds no more variance than one column does alone, within twice the \
-                  noise\n"
-                .to_owned(),
-            _ => format!(
-                "pattern     none: the {above} components above the noise hold no more variance than {above} \
-                 directions of single columns do, within twice the noise\n"
-            ),
-        };
-    }
-    text
+    let ties = ties(answer, "component").into_iter().map(|tie| format!("ties        {tie}\n"));
+    let none = single_columns(answer, "component").map(|none| format!("pattern     none: {none}\n"));
+    ties.chain(none).collect()
 }
 
 #[cfg(test)]

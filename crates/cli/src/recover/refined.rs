@@ -18,7 +18,7 @@ use crate::task::{public_sample, sample_text, waves_text};
 
 /// What the answer of two waves does not use. Options that need another one are named too: clap takes them where the
 /// other one is in conflict.
-const OF_ONE_WAVE: [&str; 15] = [
+const OF_ONE_WAVE: [&str; 16] = [
     "method",
     "sparse",
     "penalty",
@@ -34,6 +34,7 @@ const OF_ONE_WAVE: [&str; 15] = [
     "covariance",
     "denoise",
     "plot",
+    "report",
 ];
 
 /// The arguments of a second wave.

@@ -69,7 +69,8 @@ impl RecoverResult {
         let mut text: String = sections.into_iter().chain(detailed).flatten().collect();
         text.extend(answer.missing.unfinished.iter().map(|part| unfinished(answer, part)));
         let covariance = self.covariance.as_ref().map(|covariance| &covariance.output);
-        text + &wrote(self.output.as_ref()) + &wrote(covariance) + &wrote(self.plot.as_ref())
+        let pictures = [&self.plot, &self.report].map(|target| wrote(target.as_ref()));
+        text + &wrote(self.output.as_ref()) + &wrote(covariance) + &pictures.concat()
     }
 }
 

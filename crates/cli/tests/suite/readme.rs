@@ -83,7 +83,7 @@ fn run(commands: &[String], folder: &Folder) -> (usize, String) {
             continue;
         }
         let words: Vec<&str> = command.split_whitespace().collect();
-        let is_written = |at: usize| at > 0 && ["-o", "--output", "--plot"].contains(&words[at - 1]);
+        let is_written = |at: usize| at > 0 && ["-o", "--output", "--plot", "--report"].contains(&words[at - 1]);
         (0..words.len()).filter(|at| !is_written(*at)).for_each(|at| make(folder, words[at]));
         let printed = folder.text(command);
         ran += 1;

@@ -94,6 +94,7 @@ fn every_file_can_be_written_to_standard_output() {
         ("recover a.ldpa -t task.json --rank 1 -o OUT", "o.csv"),
         ("recover a.ldpa -t task.json --rank 1 --covariance OUT", "o.csv"),
         ("recover a.ldpa -t task.json --rank 1 --plot OUT", "o.svg"),
+        ("recover a.ldpa -t task.json --rank 1 --report OUT", "o.html"),
         ("plan --aggregate a.ldpa -t task.json --rank 1 --records 1000 --plot OUT", "o.svg"),
         ("solve s.npy --rank 1 --penalty 0.1 -o OUT", "o"),
     ] {

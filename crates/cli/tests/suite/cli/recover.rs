@@ -106,6 +106,35 @@ fn the_keys_of_recover_are_as_documented() {
 }
 
 #[test]
+fn the_page_has_the_planted_pattern_on_top_and_says_how_sure_it_is_and_noise_is_no_finding() {
+    let folder = collected(3000, 1);
+    let line = "recover a.ldpa -t task.json --rank 1 --bootstrap 20 --reference records.csv --report page.html";
+    folder.gives(line, json!({"report": "page.html"}));
+    let page = folder.read_text("page.html");
+    for part in [
+        "<h1>1 pattern stands out of 3,000 reports</h1>",
+        "Pattern 1: more w and x</h3>",
+        "With 95\u{a0}% confidence it is between",
+        "Of the variation of 3,000 records that were compared",
+        "<td class=\"number\">± 0.0",
+        "More people would change little of these patterns.",
+        "id=\"spectrum-title\"",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(!page.contains("<script"), "{page}");
+    folder.run("recover a.ldpa -t task.json --rank 1 --report page.html").prints(&["wrote page.html"]);
+    assert!(!folder.read_text("page.html").contains("confidence it is between"));
+
+    folder.write("few.csv", format!("w,x,y,z\n{}", records(40, [4.0, 3.0, 0.5, 0.4])));
+    folder.make_task("few.csv --scaling none", "--epsilon 0.1 --folds 1");
+    folder.collect("few.csv --insecure-seed 5", "task", "a");
+    folder.run("recover a.ldpa -t task.json --rank 2 --report page.html").ok();
+    let page = folder.read_text("page.html");
+    assert!(page.contains("<h1>Nothing stands out of the noise yet</h1>") && !page.contains("Pattern 1:"), "{page}");
+}
+
+#[test]
 fn the_rank_is_that_of_the_components_that_stand_out_and_the_answer_is_as_if_it_were_given() {
     let folder = collected(200, 4);
     let line = "recover a.ldpa -t task.json --rank";

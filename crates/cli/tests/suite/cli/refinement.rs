@@ -208,7 +208,8 @@ fn what_the_answer_of_two_waves_does_not_use_is_refused() {
     let recover = format!("recover one.ldpa --task task.json {refined} --rank");
     let options = "--hostile 50,--hostile 1,--method auto,--method pca,--sparse,--penalty cv,--path,--tolerance 1e-6,\
                    --time-limit 5,--select,--bootstrap,--other other.ldpa,--other-task other.json,\
-                   --reference people.csv,--covariance covariance.csv,--denoise psd,--plot plot.svg";
+                   --reference people.csv,--covariance covariance.csv,--denoise psd,--plot plot.svg,\
+                   --report page.html";
     for option in options.split(',') {
         let name = option.split(' ').next().unwrap();
         folder.refused(&format!("{recover} 1 {option}"), 2, &["cannot be used with", "--refined", name]);

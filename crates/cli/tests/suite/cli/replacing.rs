@@ -23,6 +23,7 @@ const OUTPUTS: &[(&str, &str, &str)] = &[
     ("recover", "--covariance", "recover a.ldpa -t task.json --rank 1 --reference people.csv --covariance OUT"),
     ("scores", "--output", "scores people.csv --components components.json -o OUT"),
     ("recover", "--plot", "recover a.ldpa -t task.json --rank 1 --reference people.csv --plot OUT"),
+    ("recover", "--report", "recover a.ldpa -t task.json --rank 1 --reference people.csv --report OUT"),
     ("plan", "--plot", "plan --aggregate a.ldpa -t task.json --rank 1 --records 1000 --plot OUT"),
     ("norms", "--plot", "norms lengths.ldpa -t norms.json --plot OUT"),
     ("solve", "--output", "solve s.npy --rank 1 --penalty 0.1 -o OUT"),
@@ -190,6 +191,7 @@ fn force_replaces_and_results_that_can_be_had_again_are_replaced_without() {
         }
         let out = match *option {
             "--plot" => "out.svg",
+            "--report" => "out.html",
             _ if ["encode", "recover", "scores"].contains(command) => "out.csv",
             _ => "out",
         };
