@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer, ser::Error};
 use sha2::{Digest, Sha256};
 
 use crate::centring::{Centring, CentringError};
-use crate::json::{self, Read, Reader, deserialize_as_json};
+use crate::json::{self, Read, Reader, deserialize_as_json, excerpt, write_text};
 use crate::mechanism::{LocalRandomizer, Mechanism, MechanismError, MechanismSpec};
 use crate::privacy::{Epsilon, Guarantee};
 use crate::record::{BoundedRecord, Bounding, RecordError};
@@ -27,6 +27,9 @@ pub(crate) const MAX_TASK_BYTES: usize = 16 << 20;
 
 /// The longest payload that a task may ask of a device, in bytes. (A Gaussian one of 10,000 features has 50 MB.)
 const MAX_PAYLOAD_BYTES: usize = 64 << 20;
+
+/// The longest name of a period, in bytes.
+const MAX_PERIOD_BYTES: usize = 64;
 
 /// The most random numbers that a task may ask of a device for one report ([`LocalRandomizer::draws`]): a second of
 /// work.
@@ -72,6 +75,8 @@ struct TaskDocument {
     // Likewise.
     refinement: Option<Arc<Refinement>>,
     mechanism: MechanismSpec,
+    // Likewise.
+    period: Option<String>,
     folds: Folds,
 }
 
@@ -91,6 +96,26 @@ impl Task {
     /// mechanism's parameters do not fit it.
     pub fn with_centring(&self, centring: Centring) -> Result<Self, TaskError> {
         Self::from_document(TaskDocument { centring: Some(centring), ..TaskDocument::clone(&self.document) })
+    }
+
+    /// The task for a period, such as a week: what people answer once in it. It is otherwise the same, and another task,
+    /// with another digest.
+    ///
+    /// ```
+    /// # use ldp_pca::{Bounding, Epsilon, Folds, MechanismSpec, Schema, Task};
+    /// # let mechanism = MechanismSpec::double_cap(Epsilon::new(2.0)?);
+    /// # let task = Task::new(Schema::numeric(2)?, Bounding::UnitNorm, mechanism, Folds::new(1)?)?;
+    /// let week = task.with_period("2026-W48")?;
+    /// assert_eq!((task.period(), week.period()), (None, Some("2026-W48")));
+    /// assert_ne!(task.digest(), week.digest());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`TaskError::Period`] for another name than 1 to 64 ASCII letters, digits, `-`, `.`, `_` and `:`.
+    pub fn with_period(&self, period: &str) -> Result<Self, TaskError> {
+        let period = Some(checked_period(period.to_owned())?);
+        Self::from_document(TaskDocument { period, ..TaskDocument::clone(&self.document) })
     }
 
     /// Reads a task. Unknown fields, other versions and values that make no sense are errors.
@@ -178,6 +203,12 @@ impl Task {
         &self.mechanism
     }
 
+    /// The name of the period that the task is for, if it has one. That of a second wave is the first wave's.
+    #[must_use]
+    pub fn period(&self) -> Option<&str> {
+        self.document.period.as_deref()
+    }
+
     /// The number of independent sums that the reports are split into.
     #[must_use]
     pub fn folds(&self) -> Folds {
@@ -223,7 +254,8 @@ impl Task {
         mechanism: MechanismSpec,
         folds: Folds,
     ) -> Result<Self, TaskError> {
-        Self::from_document(TaskDocument { schema, bounding, centring, refinement: None, mechanism, folds })
+        let document = TaskDocument { schema, bounding, centring, refinement: None, mechanism, period: None, folds };
+        Self::from_document(document)
     }
 
     /// The task of a second wave, which refines what was found from the sums of this one: other people answer it. The
@@ -340,7 +372,7 @@ impl TaskDocument {
     /// Reads the document. `null` is not a second way of leaving a field out.
     fn read(reader: &mut Reader<'_>) -> Read<Self> {
         let (mut version, mut schema, mut bounding) = (None, None, None);
-        let (mut centring, mut refinement, mut mechanism, mut folds) = (None, None, None, None);
+        let (mut centring, mut refinement, mut mechanism, mut period, mut folds) = (None, None, None, None, None);
         reader.object(&mut |reader, field| match field {
             "version" => reader.once(field, &mut version, Reader::integer),
             "schema" => reader.once(field, &mut schema, Schema::read),
@@ -348,13 +380,16 @@ impl TaskDocument {
             "centring" => reader.once(field, &mut centring, Centring::read),
             "refinement" => reader.once(field, &mut refinement, Refinement::read),
             "mechanism" => reader.once(field, &mut mechanism, MechanismSpec::read),
+            "period" => reader.once(field, &mut period, |reader| {
+                checked_period(reader.text()?).map_err(|error| reader.refused(&error))
+            }),
             "folds" => reader.once(field, &mut folds, |reader| {
                 Folds::new(reader.integer()?).map_err(|error| reader.refused(&error))
             }),
             _ => Err(reader.unknown_field(
                 field,
-                "a task has 'version', 'schema', 'bounding', 'mechanism' and 'folds', and may have 'centring' or \
-                 'refinement'",
+                "a task has 'version', 'schema', 'bounding', 'mechanism' and 'folds', and may have 'period', and \
+                 'centring' or 'refinement'",
             )),
         })?;
         Ok(Self {
@@ -363,6 +398,7 @@ impl TaskDocument {
             centring,
             refinement: refinement.map(Arc::new),
             mechanism: reader.required("mechanism", mechanism)?,
+            period,
             folds: reader.required("folds", folds)?,
         })
     }
@@ -383,9 +419,20 @@ impl TaskDocument {
         }
         text.push_str(",\"mechanism\":");
         self.mechanism.write(&mut text);
+        if let Some(period) = &self.period {
+            text.push_str(",\"period\":");
+            write_text(period, &mut text);
+        }
         text.push_str(&format!(",\"folds\":{}}}", self.folds.0));
         text
     }
+}
+
+/// The name of a period, if it is one.
+fn checked_period(period: String) -> Result<String, TaskError> {
+    let fits = |byte| matches!(byte, b'-' | b'.' | b'0'..=b'9' | b':' | b'A'..=b'Z' | b'_' | b'a'..=b'z');
+    let is_name = (1..=MAX_PERIOD_BYTES).contains(&period.len()) && period.bytes().all(fits);
+    if is_name { Ok(period) } else { Err(TaskError::Period(excerpt(&period))) }
 }
 
 /// Reasons why a task was refused.
@@ -415,6 +462,9 @@ pub enum TaskError {
     /// A number of folds outside its range.
     #[error("{0} folds: use 1 to 64 (10 is usual)")]
     Folds(u32),
+    /// A name that no period has.
+    #[error("the period is '{0}': use 1 to 64 ASCII letters, digits and -._: (2026-W48, for example)")]
+    Period(String),
     /// Centring that does not fit.
     #[error(transparent)]
     Centring(#[from] CentringError),
@@ -502,6 +552,32 @@ mod tests {
         refused(Task::from_json(&both), RefinementError::Centring);
     }
 
+    /// The second digest by hand and by another implementation of SHA-256, as that of the task without a period.
+    #[test]
+    fn a_period_makes_another_task_and_is_that_of_both_waves() {
+        let (plain, week) = (task(), task().with_period("2026-W48").unwrap());
+        assert_eq!((plain.period(), week.period()), (None, Some("2026-W48")));
+        assert_eq!(week.to_json(), plain.to_json().replace(",\"folds\"", ",\"period\":\"2026-W48\",\"folds\""));
+        assert_eq!(week.digest().to_string(), "cb25c688e4cd931a04ec7d0263b87f2c77b4a66cd26844c05f4d25a39cf3a340");
+        assert_eq!(Task::from_json(&week.to_json()).unwrap(), week);
+        assert_ne!(week, plain.with_period("2026-W49").unwrap());
+        assert_eq!(week.with_centring(Centring::default()).unwrap().period(), Some("2026-W48"));
+        let directions = nalgebra::DMatrix::identity(3, 1);
+        let refinement = Refinement::from_parts(week.digest(), &directions, &[1.0], 0.5).unwrap();
+        let second = week.refined_by(refinement, Epsilon::new(1.0).unwrap(), Some(64), Some(8)).unwrap();
+        assert_eq!((second.period(), second.campaign()), (Some("2026-W48"), week.digest()));
+        assert!(second.to_json().ends_with(r#""cap":8},"period":"2026-W48","folds":1}"#), "{}", second.to_json());
+        let longest = "azAZ09-._:".repeat(7)[..64].to_owned();
+        assert_eq!(plain.with_period(&longest).unwrap().period(), Some(&*longest));
+        for bad in ["", &format!("{longest}x"), "week 48", "48/2026", "\u{e4}", "a\"b", "a\n", "48,"] {
+            let error = plain.with_period(bad).unwrap_err();
+            assert!(matches!(error, TaskError::Period(_)), "{bad}");
+            let text = week.to_json().replace("\"2026-W48\"", &serde_json::to_string(bad).unwrap());
+            let told = Task::from_json(&text).unwrap_err().to_string();
+            assert!(told.contains(&error.to_string()), "{told} lacks {error}");
+        }
+    }
+
     #[test]
     fn serde_and_parse_read_and_write_the_same_document() {
         let task = task().with_centring(Centring::default()).unwrap();
@@ -522,9 +598,10 @@ mod tests {
 
     #[test]
     fn every_field_is_needed_once() {
-        let canonical = task().with_centring(Centring::default()).unwrap().to_json();
+        let (plain, centred) = (task(), task().with_centring(Centring::default()).unwrap());
+        let canonical = centred.with_period("2026-W48").unwrap().to_json();
         let fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&canonical).unwrap();
-        assert_eq!(fields.len(), 6);
+        assert_eq!(fields.len(), 7);
         for (name, value) in &fields {
             let without =
                 fields.iter().filter(|(other, _)| *other != name).map(|(name, value)| (name.clone(), value.clone()));
@@ -534,8 +611,13 @@ mod tests {
                 (other.clone(), if other == name { serde_json::Value::Null } else { value.clone() })
             });
             let null = serde_json::to_string(&null.collect::<serde_json::Map<_, _>>()).unwrap();
-            if name == "centring" {
-                assert_eq!(Task::from_json(&without).unwrap(), task());
+            let optional = match &**name {
+                "centring" => Some(plain.with_period("2026-W48").unwrap()),
+                "period" => Some(centred.clone()),
+                _ => None,
+            };
+            if let Some(task) = optional {
+                assert_eq!(Task::from_json(&without).unwrap(), task);
             } else {
                 let error = Task::from_json(&without).unwrap_err();
                 assert!(matches!(&error, TaskError::Json(_)) && error.to_string().contains(name), "{error}");

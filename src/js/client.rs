@@ -44,7 +44,7 @@ impl Task {
     }
 
     /// What the task asks for, as JSON: `{digest, dimension, featureNames, reportBytes, draws, guarantee, detection}`,
-    /// and for a refinement its `campaign`: the digest of the task that it refines.
+    /// for a refinement its `campaign`, which is the digest of the task that it refines, and the `period` if it has one.
     #[must_use]
     pub fn facts(&self) -> String {
         let task = &self.task;
@@ -56,6 +56,10 @@ impl Task {
         write_array(&task.schema().feature_names(), &mut text, |name, out| write_text(name, out));
         let (bytes, draws, guarantee) = (report_bytes(task), task.mechanism().draws(), task.guarantee().to_json());
         text.push_str(&format!(r#","reportBytes":{bytes},"draws":{draws},"guarantee":{guarantee}"#));
+        if let Some(period) = task.period() {
+            text.push_str(",\"period\":");
+            write_text(period, &mut text);
+        }
         let Detection { false_alarms, power } = Detection::of(task.mechanism().privacy_loss());
         let (false_alarms, power) = (Json(false_alarms), Json(power));
         text.push_str(&format!(r#","detection":{{"falseAlarms":{false_alarms},"power":{power}}}}}"#));
