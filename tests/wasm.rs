@@ -266,6 +266,8 @@ fn tasks_have_the_digests_of_the_vectors() {
         assert_eq!(task.canonical_json(), text(&case, "canonical"));
         assert_eq!(text(&facts, "digest"), text(&case, "digest"));
         assert_eq!(get(&facts, "reportBytes").as_f64(), get(&case, "report_bytes").as_f64());
+        let canonical = json(&text(&case, "canonical"));
+        assert_eq!(get(&facts, "period").as_string(), get(&canonical, "period").as_string());
         assert_eq!(stringified(&get(&facts, "featureNames")), stringified(&get(&case, "feature_names")));
     }
 }

@@ -230,16 +230,23 @@ def read_mechanism(value):
     }
 
 
+def read_period(value):
+    """The name of a period."""
+    demand(re.fullmatch(r"[A-Za-z0-9._:-]{1,64}", text(value, "the period")), "a period of another form")
+    return value
+
+
 class Task:
     """What a task says, its digest, and its mechanism."""
 
     def __init__(self, value):
         names = ("version", "schema", "bounding", "mechanism", "folds")
-        take(value, "the task", names, optional=("centring", "refinement"))
+        take(value, "the task", names, optional=("centring", "refinement", "period"))
         demand(integer(value["version"], "the version") == VERSION, f"not version {VERSION}")
         self.columns = read_columns(value["schema"])
         self.bounding = read_bounding(value["bounding"])
         self.centring = read_centring(value["centring"]) if "centring" in value else None
+        self.period = read_period(value["period"]) if "period" in value else None
         self.folds = integer(value["folds"], "folds")
         demand(1 <= self.folds <= 64, "folds outside 1 to 64")
 
@@ -277,7 +284,10 @@ class Task:
             members["centring"] = self.centring
         if self.refinement is not None:
             members["refinement"] = self.refinement
-        members.update(mechanism=self.parameters, folds=self.folds)
+        members["mechanism"] = self.parameters
+        if self.period is not None:
+            members["period"] = self.period
+        members["folds"] = self.folds
         return canonical(members).encode()
 
 

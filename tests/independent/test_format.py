@@ -211,7 +211,7 @@ GAUSS = '{"type":"gaussian","epsilon":1,"delta":1e-6,"calibration":"analytic"}'
 CLIP = '{"type":"clip","radius":1.5}'
 TASK = (
     f'{{"version":1,"schema":{{"columns":[{NUMERIC},{COLOUR}]}},"bounding":{CLIP},'
-    f'"centring":{{"weight":0.25}},"mechanism":{CAP},"folds":1}}'
+    f'"centring":{{"weight":0.25}},"mechanism":{CAP},"period":"2026-W48","folds":1}}'
 )
 
 
@@ -242,6 +242,8 @@ def check_refusals():
         ('"radius":1.5', '"radius":9e-151'), ('"radius":1.5', '"radius":-1'), ('"radius":1.5', '"radius":2e150'),
         ('"clip","radius":1.5', '"unit-norm","radius":1.5'), (',"radius":1.5', ""),
         ('{"weight":0.25}', "null"), ("0.25", "0.0099"), ("0.25", "0.991"), ('{"weight":0.25}', "{}"),
+        ('"2026-W48"', '""'), ('"2026-W48"', "2026"), ('"2026-W48"', "null"), ('"2026-W48"', '"week 48"'),
+        ('"2026-W48"', '"48\\n"'), ('"2026-W48"', '"\u0664"'), ('"2026-W48"', f'"{"x" * 65}"'),
         ('"candidates":64', '"candidates":1'), ('"candidates":64', '"candidates":16385'),
         ('"candidates":64', '"candidates":15'), ('"candidates":64', '"candidates":"64"'),
         ('"cap":8', '"cap":0'), ('"cap":8', '"cap":33'), ('"candidates":64,"cap":8', '"candidates":2049,"cap":2'),

@@ -96,10 +96,11 @@ fn mechanism() -> impl Strategy<Value = MechanismSpec> {
 fn task() -> impl Strategy<Value = Task> {
     let centring =
         prop_oneof![2 => Just(None), 1 => select(vec![0.01, 0.25, 0.99]).prop_map(|weight| Centring::new(weight).ok())];
-    (schema(), bounding(), centring, mechanism(), select(vec![1u32, 2, 5, 64])).prop_filter_map(
+    (schema(), bounding(), centring, mechanism(), select(vec![1u32, 2, 5, 64]), any::<bool>()).prop_filter_map(
         "a task",
-        |(schema, bounding, centring, mechanism, folds)| {
+        |(schema, bounding, centring, mechanism, folds, has_period)| {
             let plain = Task::new(schema, bounding, mechanism, Folds::new(folds).unwrap()).ok()?;
+            let plain = if has_period { plain.with_period("2026-W48").unwrap() } else { plain };
             match centring {
                 Some(centring) => plain.with_centring(centring).ok(),
                 None => Some(plain),

@@ -459,7 +459,7 @@ fn estimate(aggregate: &Aggregate, task: &Task) -> (Vec<f64>, Vec<f64>) {
     (covariance.second_moment().iter().copied().collect(), mean)
 }
 
-fn task_texts() -> [(&'static str, &'static str); 4] {
+fn task_texts() -> [(&'static str, &'static str); 5] {
     [
         (
             "numbers and characters at the ends of their forms",
@@ -493,6 +493,12 @@ fn task_texts() -> [(&'static str, &'static str); 4] {
                 {"name": "b", "type": "numeric", "offset": 0.1, "scale": 123456789012345680000}
             ]}, "bounding": {"type": "unit-norm"},
                "mechanism": {"type": "gaussian", "epsilon": 1, "delta": 0.000001, "calibration": "analytic"}, "folds": 64}"#,
+        ),
+        (
+            "a period, with all kinds of characters that one may have",
+            r#"{"version": 1, "schema": {"columns": [{"name": "x", "type": "numeric", "offset": 0, "scale": 1}]},
+               "bounding": {"type": "unit-norm"}, "folds": 10, "period": "2026-W48:a.b_\u0043",
+               "mechanism": {"type": "double-cap", "epsilon": 2, "candidates": 64, "cap": 8}}"#,
         ),
     ]
 }
