@@ -158,7 +158,11 @@ fn is_of_an_option(error: &Error) -> bool {
         | Error::Mechanism(_)
         | Error::Centring(_)
         | Error::Task(
-            TaskError::Mechanism(_) | TaskError::Centring(_) | TaskError::Cost { .. } | TaskError::Folds(_),
+            TaskError::Mechanism(_)
+            | TaskError::Centring(_)
+            | TaskError::Cost { .. }
+            | TaskError::Folds(_)
+            | TaskError::Period(_),
         )
         | Error::Recovery(
             RecoveryError::NoLaw

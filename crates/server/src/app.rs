@@ -183,6 +183,9 @@ impl App {
             "range_check": settings.checks_range(),
             "settings": *settings,
         });
+        if let Some(period) = reports.task().period() {
+            status["period"] = period.into();
+        }
         let lost = reports.damage().lost;
         if lost > 0 {
             status["lost_reports"] = lost.into();

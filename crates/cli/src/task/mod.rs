@@ -64,6 +64,11 @@ pub(super) struct New {
     /// Answers can then be measured on reports that they were not found from [default: 10, or 2 beyond 1,000 features]
     #[arg(long)]
     folds: Option<u32>,
+    /// Name of the period that the task is for, as 2026-W48
+    ///
+    /// The same questions are another task in each period, which everybody answers once
+    #[arg(long)]
+    period: Option<String>,
     /// Where to write the task
     #[arg(short, long, value_parser = Target::parser(Kind::Task))]
     output: Target,
@@ -84,6 +89,8 @@ pub(crate) fn what_about(task: &Task) -> &'static str {
 pub(super) struct TaskSummary {
     pub(super) digest: String,
     pub(super) features: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    period: Option<String>,
     /// What the text says that the reports are about.
     #[serde(skip)]
     about: &'static str,
@@ -141,6 +148,7 @@ impl TaskSummary {
         Self {
             digest: task.digest().to_string(),
             features: task.dimension(),
+            period: task.period().map(str::to_owned),
             about: what_about(task),
             bounding: task.bounding(),
             centred: task.centring().is_some(),
@@ -166,8 +174,9 @@ impl TaskSummary {
             None => "the second moments of bounded records",
         };
         let centring = self.centring.as_ref().map(CentringSummary::text).unwrap_or_default();
+        let period = self.period.as_ref().map(|period| format!("period     {period}\n")).unwrap_or_default();
         let mut text = format!(
-            "task       {}\nfeatures   {}, {bounding}\nabout      {}\n{centring}mechanism  {mechanism}\n\
+            "task       {}\n{period}features   {}, {bounding}\nabout      {}\n{centring}mechanism  {mechanism}\n\
              guarantee  {}\nreport     {} bytes\n",
             self.digest, self.features, self.about, self.guarantee, self.report_bytes,
         );
@@ -216,7 +225,10 @@ impl New {
             None => Folds::usual(schema.dimension()),
         };
         let spec = self.mechanism.spec()?;
-        let task = Task::of_parts(schema, self.bounding, self.centring.centre, spec, folds)?;
+        let mut task = Task::of_parts(schema, self.bounding, self.centring.centre, spec, folds)?;
+        if let Some(period) = &self.period {
+            task = task.with_period(period)?;
+        }
         write(&task, &self.output, self.format, &hint(&task))
     }
 }

@@ -39,8 +39,18 @@ const REFINED_BY: HeaderName = HeaderName::from_static("refined-by");
 
 /// `GET /tasks`.
 pub(super) async fn list(State(app): State<Arc<App>>) -> Response {
-    let tasks: Vec<String> = app.store.tasks().iter().map(|task| task.task().digest().to_string()).collect();
+    let (mut tasks, mut periods) = (Vec::new(), Map::new());
+    for reports in app.store.tasks() {
+        let id = reports.task().digest().to_string();
+        if let Some(period) = reports.task().period() {
+            periods.insert(id.clone(), period.into());
+        }
+        tasks.push(id);
+    }
     let mut answer = serde_json::json!({"tasks": tasks});
+    if !periods.is_empty() {
+        answer["periods"] = periods.into();
+    }
     if app.relay.get().is_some() {
         answer["relay"] = relayed::PATH.into();
     }

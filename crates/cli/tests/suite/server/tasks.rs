@@ -34,6 +34,33 @@ fn a_server_without_a_task_gets_one_and_several_live_side_by_side() {
     assert_eq!((server.records(&task()), server.records(&other_task())), (5, 3));
 }
 
+/// Twelve weeks of one schema are twelve tasks, each with its own reports.
+#[test]
+fn the_list_and_the_status_name_the_period_of_each_task() {
+    let weeks: Vec<Task> = (37..49).map(|week| task().with_period(&format!("2026-W{week}")).unwrap()).collect();
+    let plain = task();
+    let (_data, server) = serving(config, &[task()]);
+    assert!(server.get("/tasks").json().get("periods").is_none());
+    for (index, week) in weeks.iter().enumerate() {
+        assert_eq!(server.put(week, &TaskSettings::default()), 201);
+        assert_eq!(server.counts(week, &bytes_of(&reports(week, 1, index + 1))), (index as u64 + 1, 0));
+        // The week before takes no report of this one.
+        let other = if index > 0 { &weeks[index - 1] } else { &plain };
+        server.send(other, &bytes_of(&reports(week, 1, 1))).refused(422, "reports-rejected", &[]);
+    }
+    let listed = server.get("/tasks").json();
+    let periods: serde_json::Map<String, Value> =
+        weeks.iter().map(|week| (week.digest().to_string(), week.period().unwrap().into())).collect();
+    assert_eq!(listed["tasks"].as_array().unwrap().len(), 13);
+    assert_eq!(listed["periods"], Value::Object(periods));
+    for (index, week) in weeks.iter().enumerate() {
+        let expected = json!({"period": week.period(), "records": index + 1});
+        assert_has(&server.status(week), expected, "the status");
+    }
+    assert!(server.status(&plain).get("period").is_none());
+    assert_members(&server.get("/openapi.json").json(), "Status", &server.status(&weeks[0]));
+}
+
 #[test]
 fn a_deleted_task_is_gone_with_every_byte_and_can_begin_anew() {
     let (data, server) = serving(config, &[task(), other_task()]);
