@@ -64,6 +64,9 @@ class Task:
     folds : int, optional
         Into how many independent sums reports are split, for answers to be measured on reports that they were not found
         from: 1 to 64. By default 10, or 2 beyond 1,000 features.
+    period : str, optional
+        The name of the period that the task is for, as '2026-W48': letters, digits and ``-._:``, at most 64. The same
+        questions are another task in each period, which everybody answers once (docs/periods.md).
 
     Raises
     ------
@@ -83,6 +86,7 @@ class Task:
         bounding: str | float | None = None,
         centring: bool | float | None = None,
         folds: int | None = None,
+        period: str | None = None,
     ) -> Task: ...
     @classmethod
     def norms(
@@ -181,6 +185,10 @@ class Task:
     @property
     def centring(self) -> float | None:
         """The weight of centring; None in a task without."""
+
+    @property
+    def period(self) -> str | None:
+        """The name of the period that the task is for; None of a task without."""
 
     @property
     def folds(self) -> int:

@@ -18,7 +18,7 @@ macro_rules! parameters {
 parameters! {
     TaskError, "a number": epsilon delta radius;
     TaskError, "True, False or a number": centring;
-    TaskError, "a text": mechanism;
+    TaskError, "a text": mechanism period;
     TaskError, "a whole number of at least 0": candidates cap folds;
     PlanError, "a number": bulk share target shuffled mean_share sample_error;
     PlanError, "a whole number of at least 0": dimension records batch waves;

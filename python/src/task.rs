@@ -53,6 +53,9 @@ const THRESHOLDS: u32 = 64;
 /// folds : int, optional
 ///     Into how many independent sums reports are split, for answers to be measured on reports that they were not found
 ///     from: 1 to 64. By default 10, or 2 beyond 1,000 features.
+/// period : str, optional
+///     The name of the period that the task is for, as '2026-W48': letters, digits and ``-._:``, at most 64. The same
+///     questions are another task in each period, which everybody answers once (docs/periods.md).
 ///
 /// Raises
 /// ------
@@ -66,9 +69,9 @@ impl Task {
     #[new]
     #[pyo3(signature = (
         columns, *, epsilon, mechanism=String::from("double-cap"), delta=None, candidates=None, cap=None, bounding=None,
-        centring=None, folds=None
+        centring=None, folds=None, period=None
     ), text_signature = "(columns, *, epsilon, mechanism='double-cap', delta=None, candidates=None, cap=None, \
-                         bounding=None, centring=None, folds=None)")]
+                         bounding=None, centring=None, folds=None, period=None)")]
     #[allow(clippy::too_many_arguments, reason = "they have names in Python")]
     fn new(
         columns: &Bound<'_, PyAny>,
@@ -80,13 +83,18 @@ impl Task {
         bounding: Option<&Bound<'_, PyAny>>,
         centring: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = parameters::folds)] folds: Option<u32>,
+        #[pyo3(from_py_with = parameters::period)] period: Option<String>,
     ) -> PyResult<Self> {
         let (schema, epsilon) = (schema(columns)?, Epsilon::new(epsilon).map_err(raised)?);
         let spec = family(&mechanism, delta, candidates, cap)?.spec(epsilon);
         let bounding = bounding.map_or(Ok(Bounding::UnitNorm), bounding_of)?;
         let folds = folds.map_or_else(|| Ok(Folds::usual(schema.dimension())), Folds::new).map_err(raised)?;
         let centring = centring.map(centring_of).transpose()?.flatten();
-        Ok(Self(ldp_pca::task::Task::of_parts(schema, bounding, centring, spec, folds).map_err(raised)?))
+        let task = ldp_pca::task::Task::of_parts(schema, bounding, centring, spec, folds).map_err(raised)?;
+        Ok(Self(match period {
+            Some(period) => task.with_period(&period).map_err(raised)?,
+            None => task,
+        }))
     }
 
     /// Makes the task of a small collection about the lengths of records, as ``ldp-pca task norms`` does
@@ -236,6 +244,12 @@ impl Task {
     #[getter]
     fn centring(&self) -> Option<f64> {
         self.0.centring().map(Centring::weight)
+    }
+
+    /// The name of the period that the task is for; None of a task without.
+    #[getter]
+    fn period(&self) -> Option<&str> {
+        self.0.period()
     }
 
     /// Into how many independent sums the reports are split.

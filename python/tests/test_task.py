@@ -78,12 +78,13 @@ def test_it_is_the_task_of_the_command_line(command, tmp_path: Path) -> None:
             {"epsilon": 1, "mechanism": "gaussian", "folds": 4},
         ),
         (["--epsilon", 1, "--mechanism", "wang-xu"], {"epsilon": 1, "mechanism": "wang-xu"}),
+        (["--epsilon", 1, "--period", "2026-W48"], {"epsilon": 1, "period": "2026-W48"}),
     ]:
         output = tmp_path / "task.json"
         written = ["-o", output, "--force"]
         answer = command("task", "new", "--schema", tmp_path / "schema.json", *arguments, *written)
         task = Task(SCHEMA, **parameters)
-        assert task.digest == answer["digest"]
+        assert (task.digest, task.period) == (answer["digest"], answer.get("period"))
         assert task.entry_deviation == answer["entry_deviation"]
         assert Task.from_file(output) == task
 
@@ -118,6 +119,8 @@ def test_it_is_the_task_of_the_command_line(command, tmp_path: Path) -> None:
         (2, {"bounding": "clip:-1"}, TaskError, "clipping radius"),
         (2, {"centring": 2.0}, TaskError, "centring weight"),
         (2, {"folds": 65}, TaskError, "65 folds"),
+        (2, {"period": "week 48"}, TaskError, "^the period is 'week 48': use 1 to 64 ASCII letters"),
+        (2, {"period": 48}, TaskError, "^period is 48: give a text"),
         (2, {"folds": -1}, TaskError, "^folds is -1: give a whole number of at least 0"),
         (2, {"epsilon": "4"}, TypeError, "^epsilon is '4': give a number"),
         (2, {"delta": [1e-6]}, TypeError, "^delta is list: give a number"),
