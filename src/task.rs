@@ -98,8 +98,8 @@ impl Task {
         Self::from_document(TaskDocument { centring: Some(centring), ..TaskDocument::clone(&self.document) })
     }
 
-    /// The task for a period, such as a week: what people answer once in it. It is otherwise the same, and another task,
-    /// with another digest.
+    /// The task for a period, such as a week, in which people answer it once. It is otherwise the same, and another
+    /// task, with another digest.
     ///
     /// ```
     /// # use ldp_pca::{Bounding, Epsilon, Folds, MechanismSpec, Schema, Task};

@@ -1,9 +1,11 @@
-//! The reports of one task, or of a task family: tasks with one schema among whose epsilons each person chooses.
+//! The reports of one task, or of a task family: tasks with one schema among whose epsilons each person chooses, or
+//! which each person answers in turn, one per period.
 //!
 //! The tasks of a family have the same schema, bounding, centring, number of folds and kind of mechanism. They may
-//! differ in epsilon, delta, candidates and cap. Each device reports once, to one of them, and for a fixed task its
-//! report has the guarantee of that task. Where the choice depends on the record, task and report together have none.
-//! What happens to the sums is post-processing.
+//! differ in epsilon, delta, candidates, cap and period. In each period a device reports once, to one of its tasks, and
+//! for a fixed task its report has the guarantee of that task. Where the choice depends on the record, task and report
+//! together have none. What happens to the sums is post-processing. All laws take records for independent draws, as if
+//! nobody reported in two periods.
 //!
 //! The estimate is the mean of those of the tasks, weighted by the inverse variance that the mechanism gives to an
 //! off-diagonal entry: `w_m = (n_m / v_m) / sum (n / v)` for n_m reports of a task whose report has the variance v_m.
@@ -29,8 +31,8 @@ pub type Collection<'a> = (&'a Aggregate, &'a Task);
 /// For the roundings of a bound.
 const MARGIN: f64 = 1.0 + 1e-12;
 
-/// The reports of one task, or of a family: tasks among whose epsilons each person chooses. They have one schema,
-/// bounding, centring, number of folds and kind of mechanism.
+/// The reports of one task, or of a family: tasks among whose epsilons each person chooses, or of several periods. They
+/// have one schema, bounding, centring, number of folds and kind of mechanism.
 #[derive(Clone, Copy, Debug)]
 pub struct Reports<'a> {
     first: Collection<'a>,
@@ -52,6 +54,9 @@ pub(crate) struct OneReport {
 pub struct FamilyMember {
     /// The task.
     pub task: TaskDigest,
+    /// The period that it is for, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub period: Option<String>,
     /// Epsilon of its reports.
     pub epsilon: f64,
     /// Their delta.
@@ -124,6 +129,7 @@ impl<'a> Reports<'a> {
         let total: f64 = self.members().map(of).sum();
         let part = |member: Collection<'_>| FamilyMember {
             task: member.1.digest(),
+            period: member.1.period().map(str::to_owned),
             epsilon: member.1.guarantee().epsilon.value(),
             delta: member.1.guarantee().delta_value(),
             records: member.0.records(),
@@ -178,7 +184,7 @@ fn records_of((aggregate, _): Collection<'_>, fold: usize) -> u64 {
 /// Accepts two tasks of one family.
 ///
 /// # Errors
-/// [`FamilyError`], the first difference beside epsilon.
+/// [`FamilyError`], the first difference beside epsilon and period.
 pub fn check_family(first: &Task, other: &Task) -> Result<(), FamilyError> {
     if first == other {
         return Err(FamilyError::Same);

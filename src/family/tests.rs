@@ -327,6 +327,23 @@ fn the_bound_on_hostile_reports_takes_the_task_in_which_they_move_most() {
     assert!(moved > 0.05 * allowed, "{moved} {allowed}");
 }
 
+/// With one mechanism every report counts alike, whatever its period.
+#[test]
+fn periods_are_summed_by_their_numbers_of_reports() {
+    let records = population(4.0);
+    let weeks = ["2026-W47", "2026-W48"].map(|name| task(double_cap(4.0), 2).with_period(name).unwrap());
+    let aggregates = collected(&weeks, &[300, 900], &records, 4);
+    let members = family_members(&aggregates, &weeks);
+    let estimate = |reports: Reports<'_>| Covariance::of_folds(reports, |_| true).unwrap();
+    let both = estimate(Reports::family(&members).unwrap());
+    let [first, second] = [0, 1].map(|week| estimate(Reports::one(&aggregates[week], &weeks[week])));
+    let mean = first.matrix() * 0.25 + second.matrix() * 0.75;
+    assert!((both.matrix() - &mean).norm() < 1e-12 * mean.norm());
+    let parts = Reports::family(&members).unwrap().parts(&both.each).unwrap();
+    let named: Vec<_> = parts.iter().map(|part| (part.period.as_deref(), part.records)).collect();
+    assert_eq!(named, [(Some("2026-W47"), 300), (Some("2026-W48"), 900)]);
+}
+
 #[test]
 fn tasks_that_are_no_family_are_refused_by_their_first_difference() {
     let first = task(double_cap(2.0), 2);

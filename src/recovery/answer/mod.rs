@@ -406,13 +406,18 @@ impl Answer {
         Ok(sin_theta_squared(&Subspace::new(&self.vectors())?, &theirs)?)
     }
 
-    /// Adds the comparison with another collection, of which the asker has this name and wanted so many replicates.
-    pub fn add_other(&mut self, aggregate: String, change: Change, replicates: usize) {
+    /// Adds the comparison of the collections of two tasks. The asker has this name for the sums of the second, and
+    /// wanted so many replicates.
+    pub fn add_other(&mut self, tasks: [&Task; 2], aggregate: String, change: Change, replicates: usize) {
+        let periods = match tasks.map(Task::period) {
+            [Some(first), Some(other)] if first != other => Some([first, other].map(str::to_owned)),
+            _ => None,
+        };
         if change.replicates < replicates {
             let (done, of) = (change.replicates as u64, Some(replicates as u64));
             self.missing.unfinished.push(Unfinished { part: Part::Other, done, of });
         }
-        self.trust.other = Some(OtherCollection { aggregate, change });
+        self.trust.other = Some(OtherCollection { aggregate, periods, change });
     }
 }
 

@@ -83,6 +83,9 @@ pub struct ReferenceAnswer {
 pub struct OtherCollection {
     /// What the asker calls the sums of its reports.
     pub aggregate: String,
+    /// The periods of the first collection and of this one, where their tasks have different ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub periods: Option<[String; 2]>,
     /// The comparison.
     #[serde(flatten)]
     pub change: Change,

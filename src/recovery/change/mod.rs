@@ -93,8 +93,8 @@ pub struct HeldOutChange {
 /// Compares two collections of reports of the same features: does one population explain the difference between their
 /// plain components? See the fields of [`Change`] for what is measured.
 ///
-/// The tasks may differ in mechanism, budget and folds. The number of `replicates` is at least 20, better 200; the
-/// callback may stop them.
+/// The tasks may differ in mechanism, budget, folds and period. The number of `replicates` is at least 20, better 200;
+/// the callback may stop them.
 ///
 /// The p-value takes the population to be isotropic except for components above the noise, and the records to be
 /// independent draws from it. The measures on reports held out take the second alone.

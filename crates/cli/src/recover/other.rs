@@ -36,7 +36,7 @@ pub(super) struct OtherArguments {
     /// --bootstrap says, or 200 times)
     #[arg(long, value_name = "AGGREGATE", help_heading = "Another collection")]
     other: Option<PathBuf>,
-    /// The task of that aggregate, if it is another one with the same features
+    /// The task of that aggregate, if it is another one with the same features, as that of another period
     #[arg(long, value_name = "TASK", requires = "other", help_heading = "Another collection")]
     other_task: Option<PathBuf>,
 }
@@ -77,7 +77,7 @@ impl Other<'_> {
         let pairs = |state| progress.watch_pairs(state).map_break(|_| ());
         let compared = change(self.first, (&self.aggregate, &self.task), rank, replicates, &mut rng, pairs);
         let change = compared.map_err(|error| self.refusal(error))?;
-        answer.add_other(self.path.display().to_string(), change, replicates);
+        answer.add_other([self.first.1, &self.task], self.path.display().to_string(), change, replicates);
         Ok(())
     }
 
@@ -95,7 +95,7 @@ impl Other<'_> {
 
 /// What the comparison found; in `details` also the distances.
 pub(super) fn changed(other: &OtherCollection, answer: &Answer, unit: Unit, details: bool) -> String {
-    let OtherCollection { aggregate, change } = other;
+    let OtherCollection { aggregate, periods, change } = other;
     let (rank, dimension) = (answer.asked.rank as f64, answer.asked.dimension as f64);
     let mut text = String::new();
     if details {
@@ -114,10 +114,13 @@ pub(super) fn changed(other: &OtherCollection, answer: &Answer, unit: Unit, deta
                 grouped(change.replicates as u64)
             );
         }
+        let both = periods.as_ref().map(|[first, other]| format!("{first} and {other}"));
         text += &if p < SIGNIFICANT {
-            format!("change      The components differ more than one population explains (p = {p:.3})\n")
+            let both = both.as_deref().unwrap_or("The components");
+            format!("change      {both} differ more than one population explains (p = {p:.3})\n")
         } else {
-            format!("change      One population explains the difference (p = {p:.2})\n")
+            let both = both.as_deref().unwrap_or("the difference");
+            format!("change      One population explains {both} (p = {p:.2})\n")
         };
     }
     text + &held_out(change, unit)

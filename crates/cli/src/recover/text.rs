@@ -128,17 +128,23 @@ fn finds(answer: &Answer) -> Option<String> {
 fn family(answer: &Answer, details: bool) -> Option<String> {
     let members = answer.asked.family.as_ref()?;
     let with_delta = members.iter().any(|member| member.delta > 0.0);
-    let heads = ["epsilon", "delta", "reports", "weight"].into_iter().filter(|head| with_delta || *head != "delta");
-    let mut table = Table::new(heads.map(|head| (head, Align::Right)).collect());
+    let with_period = members.iter().any(|member| member.period.is_some());
+    let heads = ["period", "epsilon", "delta", "reports", "weight"];
+    let is_shown = |head: &&str| (with_delta || *head != "delta") && (with_period || *head != "period");
+    let mut table = Table::new(heads.into_iter().filter(is_shown).map(|head| (head, Align::Right)).collect());
     for member in members {
-        let mut cells = vec![Decimal(member.epsilon).to_string()];
+        let mut cells = vec![];
+        cells.extend(with_period.then(|| member.period.clone().unwrap_or_default()));
+        cells.push(Decimal(member.epsilon).to_string());
         cells.extend(with_delta.then(|| Decimal(member.delta).to_string()));
         cells.extend([grouped(member.records), format!("{:.4}", member.weight)]);
         table.row(cells);
     }
+    let periods = if with_period { "; the errors take all reports for those of different people" } else { "" };
     Some(format!(
         "family      {} tasks, weighted by the inverse variance of their noise\n{}{:INDENT$}people of a task with less \
-         noise count more: an estimate of all people only if the choice of a task does not depend on the record\n",
+         noise count more: an estimate of all people only if the choice of a task does not depend on the \
+         record{periods}\n",
         members.len(),
         if details { table.text(usize::MAX, INDENT) } else { String::new() },
         ""

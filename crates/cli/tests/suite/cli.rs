@@ -12,6 +12,7 @@ mod help;
 mod messy;
 mod messy_files;
 mod norms;
+mod periods;
 mod pipes;
 mod plan;
 mod recover;
