@@ -43,6 +43,8 @@ export interface TaskFacts<S extends Schema = Schema, Problems = RecordError[]> 
   readonly digest: string;
   /** For the task of a second wave: the digest of the first wave's task. A ledger has one report for both. */
   readonly campaign?: string;
+  /** The name of the period that it is for, as `2026-W48`, if it has one. */
+  readonly period?: string;
   /** The number of features, d. */
   readonly dimension: number;
   /** The names of the d features: the column's name, or `column=value` for a categorical one. */
@@ -149,6 +151,8 @@ export interface RandomizeOptions {
 export interface RandomizerFacts<S extends Schema = Schema, Result = Report> extends Freeable {
   /** The digest of the task. */
   readonly taskDigest: string;
+  /** The task's period, if it has one. */
+  readonly period?: string;
   /** What one report promises. */
   readonly guarantee: Guarantee;
 

@@ -68,6 +68,7 @@ export function bind(wasm) {
       this.guarantee = allowed(task.guarantee, limits);
       affordable(task, limits);
       this.taskDigest = task.digest;
+      this.period = task.period;
       this.#columns = columnsOf(text);
       this.#strict = limits.strict;
       // Its own, since the app may free the task: to read the text again is fewer bytes to download than to copy what

@@ -111,7 +111,7 @@ export function affordable({ reportBytes, draws }, { maxReportBytes = 2 ** 20, m
   within("maxDraws", "draws", draws, maxDraws);
 }
 
-function within(option, name, found, limit, what = "the task asks for", code = `max-${name}`) {
+export function within(option, name, found, limit, what = "the task asks for", code = `max-${name}`) {
   if (!(typeof limit === "number" && limit >= 0)) throw failure("argument", `${option} is ${limit}: give a number`);
   if (!(found <= limit)) throw failure(code, `${what} ${name} ${found}, and this page allows ${limit}`);
 }

@@ -1,11 +1,12 @@
 import type { TaskFacts } from "./api.js";
+import type { LedgerOptions } from "./ledger.js";
 
 /**
  * The sentences of {@link consent} in one language. `ldp-pca/sentences` has English and German.
  *
  * Placeholders in the sentences: `{columns}` for the labels of the columns, `{bytes}` for the size of the report,
  * `{others}` for the percentage of others whom a test accuses falsely, and `{found}` for the percentage that it finds
- * at most.
+ * at most; `{inPeriod}` for that of all reports of one period together, and `{inAll}` for that of all reports.
  */
 export interface ConsentSentences {
   /** The language, and the format of numbers: a BCP 47 tag such as `de`. */
@@ -23,6 +24,8 @@ export interface ConsentSentences {
   readonly promise: string;
   /** What it covers. */
   readonly scope: string;
+  /** What several reports reveal, with `{inPeriod}` and `{inAll}`: in place of `scope`, for `limits`. */
+  readonly repeated?: string;
   /** The two answers. */
   readonly agree: string;
   readonly decline: string;
@@ -36,6 +39,11 @@ export interface ConsentOptions {
   readonly locale?: string;
   /** Names of columns for visitors, by column name, in place of the task's `label`. */
   readonly labels?: Readonly<Record<string, string>>;
+  /**
+   * The limits with which this page opens its {@link PrivacyLedger}, if it asks in several periods. Then `scope` says
+   * how much all reports of one period reveal at most, and all reports together.
+   */
+  readonly limits?: Pick<LedgerOptions, "maxEpsilon" | "maxEpsilonPerPeriod" | "maxDelta">;
 }
 
 /**
@@ -56,7 +64,7 @@ export interface ConsentStatement extends ConsentSentences, Pick<TaskFacts, "det
 /**
  * What a task asks for, in words and in numbers. Throws what the task's properties throw if it was freed.
  *
- * @throws {@link ArgumentError} when a sentence is missing.
+ * @throws {@link ArgumentError} when a sentence is missing, and for limits that make no sense.
  */
 export function consent(
   task: Pick<TaskFacts, "detection" | "digest" | "featureNames" | "guarantee" | "reportBytes" | "toJSON">,

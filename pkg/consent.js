@@ -1,6 +1,7 @@
 // Statements for a visitor before anything leaves the device. Plain data: how it is shown is up to the page.
 
 import { columnsOf } from "./boundary.js";
+import { allowed } from "./checks.js";
 import { failure } from "./errors.js";
 
 export const en = {
@@ -15,11 +16,15 @@ export const en = {
     "{others} % of those who have others finds at most {found} % of those who have them; without the report, " +
     "{others} %.",
   scope: "This holds for one report. What several reports reveal adds up.",
+  repeated:
+    "This page asks again in other periods. From all reports of one period together, such a test finds at most " +
+    "{inPeriod} %; from all reports that the page ever makes, at most {inAll} %. For values that stay the same, the " +
+    "second figure is the one that holds.",
   agree: "Agree",
   decline: "Decline",
 };
 
-export function consent(task, { sentences = en, locale = sentences.locale, labels = {} } = {}) {
+export function consent(task, { sentences = en, locale = sentences.locale, labels = {}, limits } = {}) {
   const { detection, reportBytes } = task;
   const read = columnsOf(task).filter(({ type }) => type !== "ignored");
   // Never less than it is.
@@ -32,12 +37,16 @@ export function consent(task, { sentences = en, locale = sentences.locale, label
     ),
     others: percent(detection.falseAlarms),
     found: percent(detection.power),
+    ...(limits && adding(limits, detection, percent)),
   };
   /** @type {Record<keyof typeof en, string>} */
   const said = {};
   for (const name in en) {
-    if (!sentences[name]) throw failure("argument", `the sentences lack '${name}'`);
-    said[name] = sentences[name].replace(/\{(\w+)\}/g, (hole, value) => values[value] ?? hole);
+    // A page that asks again says it in place of the scope.
+    if (name === "repeated") continue;
+    const from = limits && name === "scope" ? "repeated" : name;
+    if (!sentences[from]) throw failure("argument", `the sentences lack '${from}'`);
+    said[name] = sentences[from].replace(/\{(\w+)\}/g, (hole, value) => values[value] ?? hole);
   }
   return {
     text: `${said.leaves} ${said.stays} ${said.promise} ${said.scope}`,
@@ -50,4 +59,19 @@ export function consent(task, { sentences = en, locale = sentences.locale, label
     detection,
     taskDigest: task.digest,
   };
+}
+
+/**
+ * The most that a test finds of all reports of one period, and of all reports, which a ledger with these limits lets
+ * through: the power of the best test of what is (epsilon, delta)-private (Kairouz, Oh & Viswanath 2015, Theorem 2.1).
+ */
+function adding({ maxEpsilon, maxEpsilonPerPeriod = maxEpsilon, maxDelta = 1e-5 }, { falseAlarms }, percent) {
+  const inPeriod = Math.min(maxEpsilon, maxEpsilonPerPeriod);
+  // For the limits themselves.
+  allowed({ epsilon: 0, delta: 0 }, { maxEpsilon: inPeriod, maxDelta });
+  const found = (epsilon) => {
+    const [up, rest] = [Math.exp(epsilon), 1 - maxDelta - falseAlarms];
+    return percent(Math.min(up * falseAlarms + maxDelta, 1 - rest / up, 1));
+  };
+  return { inPeriod: found(inPeriod), inAll: found(maxEpsilon) };
 }

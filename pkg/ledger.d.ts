@@ -10,7 +10,16 @@ export interface LedgerOptions {
   readonly name?: string;
   /** The largest sum of the epsilons of all reports. There is no default; `Infinity` only counts. */
   readonly maxEpsilon: number;
-  /** The largest sum of their deltas; 1e-5 by default. */
+  /**
+   * The largest sum of the epsilons of the reports of one period, which are those of all tasks with the same `period`;
+   * `Infinity` by default. (Tasks without a period are together, as if they had one of their own.) `maxEpsilon` is the
+   * sum over all periods.
+   *
+   * It holds for two people whose values differ in one period. Values that stay the same differ in all of them, and
+   * then `maxEpsilon` is what holds.
+   */
+  readonly maxEpsilonPerPeriod?: number;
+  /** The largest sum of their deltas, over all periods; 1e-5 by default. */
   readonly maxDelta?: number;
   /**
    * Asked when the browser denies storage. Resolve to `true` to continue with a ledger that lasts only as long as the
@@ -98,6 +107,8 @@ export interface LedgerStatus {
      * wave as its parent: a page knows its own report by both.
      */
     readonly origin: string;
+    /** The task's period, if it has one. */
+    readonly period?: string;
     readonly guarantee: Guarantee;
     /**
      * `booked`: its budget is spent and no report was made yet (randomizing failed, or the page was left meanwhile),
@@ -155,6 +166,7 @@ export interface RelayOptions extends Omit<SubmitOptions, "url"> {
  * A task and its refinements have one report together: who answered the first wave gets that report's outcome in the
  * second. What is only booked can still be made for either, and counts as the larger of both. The ledger knows the
  * refinements of the tasks that this copy of the package has read, on this page; of others it books each task alone.
+ * A refinement of another period than its first wave is a promise of its own.
  *
  * A report is promised to one origin, that of its `url` or `relay`, and keeps it: it goes to another path of it, but to
  * no other server, and what is promised to a relay never to an aggregator. A refinement that asks for its report at
@@ -250,6 +262,6 @@ export class PrivacyLedger {
 }
 
 /** The part of a randomizer that the ledger needs. */
-export interface LedgerRandomizer<R> extends Pick<RandomizerFacts, "taskDigest" | "guarantee"> {
+export interface LedgerRandomizer<R> extends Pick<RandomizerFacts, "taskDigest" | "period" | "guarantee"> {
   randomize(record: R, options?: RandomizeOptions): Report | Promise<Report>;
 }

@@ -6,7 +6,7 @@
 // its first attempt: from then on its bytes are the sealed ones. It is in IndexedDB, which all tabs of an origin share.
 // The raw record never gets here.
 
-import { allowed, asked, campaigns } from "./checks.js";
+import { allowed, asked, campaigns, within } from "./checks.js";
 import { failure, LdpPcaError, SubmitError } from "./errors.js";
 import { promising, reportOf } from "./report.js";
 import { absolute, checked, deliver, isFinal, issuedId } from "./submit.js";
@@ -39,7 +39,7 @@ export class PrivacyLedger {
     ledger.#name = name;
     ledger.#limits = limits;
     // For the limits themselves.
-    allowed(total([]), ledger.#limits);
+    fit([], limits);
     let stored;
     try {
       stored = await parts.openDatabase(name);
@@ -111,6 +111,7 @@ export class PrivacyLedger {
       reports: entries.map((entry) => ({
         taskDigest: entry.campaign,
         origin: originOf(entry),
+        period: entry.period,
         guarantee: entry.guarantee,
         state: stateOf(entry),
         error: refusal(entry),
@@ -126,14 +127,14 @@ export class PrivacyLedger {
    * The task's entry, whose budget is spent: on the disk, before a value of the record is looked at, and nothing gives
    * it back. What waits, or was refused, goes to the new address, of the same origin. What has no report yet gets one
    * of the wave that is asked, and counts as the larger of both. Anybody can name a parent: a refinement has the entry
-   * of its campaign only if it asks for the report where that was promised.
+   * of its campaign only if it is for the same period, and asks for the report where that was promised.
    */
   #book(randomizer, to) {
     // Only functions have it.
     if (!randomizer?.randomize?.call) throw failure("argument", "give a Randomizer");
-    const { taskDigest: wave, guarantee } = randomizer;
+    const { taskDigest: wave, guarantee, period } = randomizer;
     const campaign = campaignOf(wave);
-    const isWave = (entry) => entry.campaign === campaign && isPromisedTo(entry, to);
+    const isWave = (entry) => entry.campaign === campaign && entry.period === period && isPromisedTo(entry, to);
     const book = (found, entries) => {
       if (found && !isPromisedTo(found, to)) {
         throw spoken("destination", wave, `promised to ${placeOf(found)}: send it there`);
@@ -144,11 +145,9 @@ export class PrivacyLedger {
       }
       const most = { ...guarantee, ...both(Math.max, guarantee, found?.guarantee ?? guarantee) };
       const waves = new Set(found?.waves).add(wave);
-      const booked = { taskDigest: wave, campaign, ...found, ...to, wave, waves, guarantee: most, booked: true };
-      if (found?.wave !== wave) {
-        const all = [...entries.filter((entry) => entry !== found), booked];
-        allowed(total(all), this.#limits, "all reports together would spend", "budget");
-      }
+      const first = { taskDigest: wave, campaign, ...(period && { period }) };
+      const booked = { ...first, ...found, ...to, wave, waves, guarantee: most, booked: true };
+      if (found?.wave !== wave) fit([...entries.filter((entry) => entry !== found), booked], this.#limits, period);
       return booked;
     };
     return this.#edit(wave, book, isOf(wave), isWave);
@@ -328,6 +327,13 @@ function aborted(signal) {
     if (signal.aborted) reject(signal.reason);
     signal.addEventListener("abort", () => reject(signal.reason));
   });
+}
+
+/** That entries fit the limits: all together, and those of one period. Those of tasks without one are a period, too. */
+function fit(entries, { maxEpsilonPerPeriod = Infinity, ...limits }, period) {
+  allowed(total(entries), limits, "all reports together would spend", "budget");
+  const { epsilon } = total(entries.filter((entry) => entry.period === period));
+  within("maxEpsilonPerPeriod", "epsilon", epsilon, maxEpsilonPerPeriod, "this period's reports would spend", "budget");
 }
 
 /** Basic composition: the sums, never below the real ones. */

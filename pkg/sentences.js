@@ -15,6 +15,10 @@ export const de = {
     "Prüfung, die {others}\u00a0% der Menschen mit anderen Angaben fälschlich verdächtigt, erkennt höchstens " +
     "{found}\u00a0% derer, auf die sie zutreffen; ohne den Bericht wären es {others}\u00a0%.",
   scope: "Das gilt für einen Bericht. Was mehrere Berichte verraten, summiert sich.",
+  repeated:
+    "Diese Seite fragt in anderen Zeiträumen wieder. Aus allen Berichten eines Zeitraums zusammen erkennt eine solche " +
+    "Prüfung höchstens {inPeriod}\u00a0%, aus allen Berichten, die die Seite je erzeugt, höchstens {inAll}\u00a0%. " +
+    "Für Angaben, die gleich bleiben, gilt die zweite Zahl.",
   agree: "Zustimmen",
   decline: "Ablehnen",
 };

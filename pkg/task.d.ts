@@ -52,7 +52,6 @@ export interface Schema {
 
 /** The task's JSON. */
 export interface TaskDocument<S extends Schema = Schema> {
-  /** 4 for the task of a second wave, 3 for others. */
   readonly version: 1;
   readonly schema: S;
   readonly bounding: { readonly type: "unit-norm" } | { readonly type: "clip"; readonly radius: number };
@@ -78,6 +77,8 @@ export interface TaskDocument<S extends Schema = Schema> {
         readonly delta: number;
         readonly calibration: "analytic" | "paper";
       };
+  /** If present, the name of the period that the task is for: 1 to 64 letters, digits and `-._:`. */
+  readonly period?: string;
   readonly folds: number;
 }
 

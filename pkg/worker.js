@@ -154,6 +154,7 @@ export class Randomizer {
     this.guarantee = allowed({ ...task.guarantee }, limits);
     affordable(task, limits);
     this.taskDigest = task.digest;
+    this.period = task.period;
     this.#columns = columnsOf(task);
     this.#strict = limits.strict;
     // A task of its own, since the app may free the other. If this fails, so does what is asked of the randomizer.

@@ -6,7 +6,9 @@ import { test } from "node:test";
 
 import { LedgerError } from "../../pkg/errors.js";
 import { PrivacyLedger } from "../../pkg/ledger.js";
-import { accepted, digestOf, down, expired, newDevice, openOn, OWN, randomizerOf, url } from "./ledger-tools.js";
+import {
+  accepted, digestOf, down, entryOf, expired, newDevice, openOn, OWN, randomizerOf, url,
+} from "./ledger-tools.js";
 
 const onStorageDenied = () => true;
 
@@ -163,6 +165,64 @@ test("a task costs the same whether or not its report is sent, and only once", a
   }
 });
 
+/** Tasks of two weeks and of none, as the ledger is asked for them: `[number, epsilon, period]`. */
+const MENU = [
+  [1, 1, "W1"], [2, 1, "W1"], [3, 1.5, "W1"], [4, 1, "W2"], [5, 2.5, "W2"], [6, 1, undefined], [7, 2, undefined],
+];
+const PERIODS = ["W1", "W2", undefined];
+
+/** All sequences of so many tasks of the menu, with repetitions. */
+function* sequences(length) {
+  if (length === 0) yield [];
+  else for (const rest of sequences(length - 1)) for (const task of MENU) yield [...rest, task];
+}
+
+test("whatever is asked for in whatever order, neither a period nor all periods reveal more than the page allows", async () => {
+  const limits = { maxEpsilon: 4, maxEpsilonPerPeriod: 2 };
+  const sum = (tasks, periods) =>
+    tasks.filter(([, , period]) => periods.includes(period)).reduce((all, [, epsilon]) => all + epsilon, 0);
+  let most = 0;
+  for (const sequence of sequences(4)) {
+    const ledger = await openOn(newDevice(), limits);
+    const granted = [];
+    for (const task of sequence) {
+      const [number, epsilon, period] = task;
+      const known = granted.includes(task);
+      const all = [...granted, task];
+      const fitting = known || (sum(all, PERIODS) <= 4 && sum(all, [period]) <= 2);
+      const outcome = await fits(ledger, randomizerOf(number, epsilon, 0, period)).then(() => true, ({ code }) => code);
+      assert.equal(outcome, fitting || "budget", JSON.stringify(sequence));
+      if (fitting && !known) granted.push(task);
+    }
+    // Two people whose values differ in these periods: the reports of the others follow the same law for both.
+    for (let chosen = 0; chosen < 8; chosen += 1) {
+      const differing = PERIODS.filter((_, index) => (chosen >> index) & 1);
+      const loss = sum(granted, differing);
+      assert.ok(loss <= Math.min(4, 2 * differing.length), JSON.stringify([sequence, differing]));
+      most = Math.max(most, loss);
+    }
+    const { epsilon, reports } = await ledger.status();
+    assert.equal(epsilon, sum(granted, PERIODS));
+    assert.deepEqual(reports.map(({ period }) => period), granted.map(([, , period]) => period));
+  }
+  assert.equal(most, 4, "the limits are reached");
+});
+
+test("a period's limit is spent to its last bit, and what was kept before is of no period", async () => {
+  const device = newDevice();
+  // As a ledger wrote it that knew no periods.
+  await device.put({ ...entryOf(randomizerOf(1, 2)), booked: true });
+  const ledger = await openOn(device, { maxEpsilon: 4, maxEpsilonPerPeriod: 1 });
+  await isRefused(ledger, randomizerOf(2, 5e-324), /^this period's reports would spend epsilon 2\.0.*page allows 1$/);
+  await fits(ledger, randomizerOf(3, 0.75, 0, "W1"));
+  await isRefused(ledger, randomizerOf(4, beside(0.25, 1), 0, "W1"), /this period's reports/);
+  await fits(ledger, randomizerOf(4, 0.25, 0, "W1"));
+  await fits(ledger, randomizerOf(5, 1, 0, "W2"));
+  await isRefused(ledger, randomizerOf(6, 5e-324, 0, "W3"), /^all reports together would spend epsilon 4\.0/);
+  const { epsilon, reports } = await ledger.status();
+  assert.deepEqual([epsilon, reports.map(({ period }) => period)], [4, [undefined, "W1", "W1", "W2"]]);
+});
+
 test("two tabs have one budget, and a task in both costs once", async () => {
   const device = newDevice();
   const tabs = await Promise.all([1, 2].map(() => openOn(device, { maxEpsilon: 3 })));
@@ -190,6 +250,8 @@ test("invalid limits open no ledger, and a value that is not a randomizer books 
     { maxEpsilon: -1 },
     { maxEpsilon: "2" },
     { maxEpsilon: 2, maxDelta: -1 },
+    { maxEpsilon: 2, maxEpsilonPerPeriod: "1" },
+    { maxEpsilonPerPeriod: 1 },
   ]) {
     const device = newDevice();
     await assert.rejects(PrivacyLedger.open(limits && { onStorageDenied, ...limits }, device), { code: "argument" });

@@ -264,7 +264,7 @@ test("a report that is withdrawn before it went anywhere was not sent, and is go
   assert.deepEqual(await device.all(), [{ ...entry, id: idOf(1), withdrawn: true, left: false }]);
   assert.deepEqual(await ledger.withdraw(taskDigest), outcome);
   const { origin } = new URL(url);
-  const state = { taskDigest, origin, guarantee, state: "withdrawn", error: undefined };
+  const state = { taskDigest, origin, period: undefined, guarantee, state: "withdrawn", error: undefined };
   assert.deepEqual((await ledger.status()).reports, [state]);
   const again = await ledger.send(randomizerOf(1), RECORD, OWN);
   assert.deepEqual([again.status, again.error.code, again.id], ["refused", "spent", idOf(1)]);

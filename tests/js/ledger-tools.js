@@ -31,7 +31,7 @@ export function bytesOf(number) {
 }
 
 /** A randomizer of the task with a number that states this guarantee; `made` are the records that it was given. */
-export function randomizerOf(number, epsilon = 1, delta = 0) {
+export function randomizerOf(number, epsilon = 1, delta = 0, period = undefined) {
   const taskDigest = digestOf(number);
   const guarantee = { epsilon, delta };
   const made = [];
@@ -39,7 +39,7 @@ export function randomizerOf(number, epsilon = 1, delta = 0) {
     made.push({ record, options });
     return reportOf(bytesOf(number), taskDigest, guarantee);
   };
-  return { taskDigest, guarantee, made, randomize };
+  return { taskDigest, period, guarantee, made, randomize };
 }
 
 /** The entry of a task that is asked alone, but what became of it; `to` is where its report goes. */

@@ -67,6 +67,7 @@ await PrivacyLedger.open();
 await PrivacyLedger.open({ name: "mine" });
 const ledger = await PrivacyLedger.open({
   maxEpsilon: 4,
+  maxEpsilonPerPeriod: 2,
   onStorageDenied: async (error) => error.code === "storage",
   flushOnline: true,
   onFlush: (outcomes) => outcomes.length satisfies number,
@@ -137,6 +138,9 @@ await ledger.report(typed, { y: 1 }, { url: "/" });
 await ledger.report(elsewhere, { y: 1 }, { url: "/" });
 
 consent(task).text satisfies string;
+consent(task, { limits: { maxEpsilon: 4, maxEpsilonPerPeriod: 2 } }).scope satisfies string;
+task.period satisfies string | undefined;
+randomizer.period satisfies string | undefined;
 consent(await inWorker.Task.parse(x)).features satisfies string[];
 
 const error: unknown = undefined;
