@@ -17,9 +17,8 @@ export const en = {
     "{others} %.",
   scope: "This holds for one report. What several reports reveal adds up.",
   repeated:
-    "This page asks again in other periods. From all reports of one period together, such a test finds at most " +
-    "{inPeriod} %; from all reports that the page ever makes, at most {inAll} %. For values that stay the same, the " +
-    "second figure is the one that holds.",
+    "This page asks again. From all reports of one period, such a test finds at most {inPeriod} %; from all that the " +
+    "page ever makes, at most {inAll} %, which is what holds for values that stay the same.",
   agree: "Agree",
   decline: "Decline",
 };

@@ -16,9 +16,9 @@ export const de = {
     "{found}\u00a0% derer, auf die sie zutreffen; ohne den Bericht wären es {others}\u00a0%.",
   scope: "Das gilt für einen Bericht. Was mehrere Berichte verraten, summiert sich.",
   repeated:
-    "Diese Seite fragt in anderen Zeiträumen wieder. Aus allen Berichten eines Zeitraums zusammen erkennt eine solche " +
-    "Prüfung höchstens {inPeriod}\u00a0%, aus allen Berichten, die die Seite je erzeugt, höchstens {inAll}\u00a0%. " +
-    "Für Angaben, die gleich bleiben, gilt die zweite Zahl.",
+    "Diese Seite fragt wieder. Aus allen Berichten eines Zeitraums erkennt eine solche Prüfung höchstens " +
+    "{inPeriod}\u00a0%, aus allen, die die Seite je erzeugt, höchstens {inAll}\u00a0%. Das ist die Zahl für Angaben, die " +
+    "gleich bleiben.",
   agree: "Zustimmen",
   decline: "Ablehnen",
 };

@@ -81,7 +81,7 @@ test("the consent says what a week reveals at most, and all weeks together", () 
   const limits = { maxEpsilon: 3, maxEpsilonPerPeriod: 0.25, maxDelta: 0 };
   const { scope, text } = consent(task, { limits });
   // 0.01 e^0.25 and 0.01 e^3.
-  assert.match(scope, /^This page asks again .* finds at most 1\.29 %; .* at most 20\.1 %\. For values that stay/);
+  assert.match(scope, /^This page asks again\. .* finds at most 1\.29 %; .* at most 20\.1 %, which is what holds/);
   assert.ok(text.endsWith(scope));
   assert.match(consent(task, { limits, sentences: de }).scope, /höchstens 1,29\u00a0%, .* höchstens 20,1\u00a0%\./);
   // 1 - 0.99 e^-5, and no limit at all.
@@ -89,7 +89,7 @@ test("the consent says what a week reveals at most, and all weeks together", () 
   assert.match(consent(task, { limits: wide }).scope, /99\.4 %; .* 100 %/);
   // Without a limit for a period, that of all is the one.
   assert.match(consent(task, { limits: { maxEpsilon: 0.25, maxDelta: 0 } }).scope, /1\.29 %; .* 1\.29 %/);
-  for (const wrong of [{}, { maxEpsilon: 1, maxEpsilonPerPeriod: "1" }, { maxEpsilon: 1, maxDelta: -1 }]) {
+  for (const wrong of [{}, { maxEpsilon: 1, maxEpsilonPerPeriod: NaN }, { maxEpsilon: 1, maxDelta: -1 }]) {
     assert.throws(() => consent(task, { limits: wrong }), { code: "argument", message: /: give a number$/ });
   }
   const { repeated, ...sentences } = de;
