@@ -20,8 +20,8 @@ export interface TaskFetchOptions {
    *
    * With it, the result is the task of a second wave where the server says that one is open (`Refined-By`). It is
    * fetched from beside the address that answered. A redirect may lead elsewhere, so its contents are checked, not its
-   * address: it must have the digest that the server named, refine this task, have the same columns, bounding and
-   * folds, and no larger epsilon.
+   * address: it must have the digest that the server named, refine this task, have the same columns, bounding,
+   * period and folds, and no larger epsilon.
    */
   readonly digest?: string;
   /** Stops it; the promise then rejects with the signal's reason. */

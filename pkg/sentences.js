@@ -17,8 +17,8 @@ export const de = {
   scope: "Das gilt für einen Bericht. Was mehrere Berichte verraten, summiert sich.",
   repeated:
     "Diese Seite fragt wieder. Aus allen Berichten eines Zeitraums erkennt eine solche Prüfung höchstens " +
-    "{inPeriod}\u00a0%, aus allen, die die Seite je erzeugt, höchstens {inAll}\u00a0%. Das ist die Zahl für Angaben, die " +
-    "gleich bleiben.",
+    "{inPeriod}\u00a0%, aus allen, die die Seite je erzeugt, höchstens {inAll}\u00a0%. Das ist die Zahl für Angaben, " +
+    "die gleich bleiben.",
   agree: "Zustimmen",
   decline: "Ablehnen",
 };

@@ -71,6 +71,7 @@ test("a second wave that is not one of the task that was asked for is refused, a
     ["no refinement", TASK, other],
     ["another schema", TASK, refining(TASK, { schema: renamed.schema })],
     ["another bounding", TASK, refining(TASK, { bounding: { type: "clip", radius: 1 } })],
+    ["another period", TASK, refining(TASK, { period: "2026-W48" })],
     ["other folds", TASK, refining(TASK, { folds: 2 })],
     ["centring in the first", { ...TASK, centring: { weight: 0.5 } }, undefined],
     ["a third wave", refinement, refining(refinement)],
