@@ -1,10 +1,10 @@
-// The ledger of this device's promises and reports: one report per task, a budget over all tasks, and the reports that
-// wait to be sent. A task and its refinements have one entry, where they go to one origin: its key is the digest of the
-// task that came first, `campaign` that of the first wave, and `wave` that of the task that is answered. It is booked
-// (its budget is spent), then waits with its bytes, then is what was sent, or was withdrawn; one that an aggregator
-// refuses for good keeps its bytes until it is sent once more. One with a `relay` in place of a `url` is sealed before
-// its first attempt: from then on its bytes are the sealed ones. It is in IndexedDB, which all tabs of an origin share.
-// The raw record never gets here.
+// The ledger of this device's promises and reports: one report per task, a budget over all tasks and over those of a
+// period, and the reports that wait to be sent. A task and its refinements have one entry, where they go to one origin:
+// its key is the digest of the task that came first, `campaign` that of the first wave, and `wave` that of the task
+// that is answered. `period` is the task's, if it has one. It is booked (its budget is spent), then waits with its
+// bytes, then is what was sent, or was withdrawn; one that an aggregator refuses for good keeps its bytes until it is
+// sent once more. One with a `relay` in place of a `url` is sealed before its first attempt: from then on its bytes are
+// the sealed ones. It is in IndexedDB, which all tabs of an origin share. The raw record never gets here.
 
 import { allowed, asked, campaigns, within } from "./checks.js";
 import { failure, LdpPcaError, SubmitError } from "./errors.js";

@@ -611,7 +611,7 @@ mod tests {
                 (other.clone(), if other == name { serde_json::Value::Null } else { value.clone() })
             });
             let null = serde_json::to_string(&null.collect::<serde_json::Map<_, _>>()).unwrap();
-            let optional = match &**name {
+            let optional = match name.as_str() {
                 "centring" => Some(plain.with_period("2026-W48").unwrap()),
                 "period" => Some(centred.clone()),
                 _ => None,
