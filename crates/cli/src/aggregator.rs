@@ -42,7 +42,7 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(5
 /// The time between two remarks that a request is repeated.
 const BETWEEN_REMARKS: Duration = Duration::from_secs(60);
 
-/// The largest answer that is read.
+/// The largest answer that is read, unless a larger one is asked for.
 const LARGEST_ANSWER: u64 = 32 << 20;
 
 /// The most report ids per request, without an admin's token and with it.
@@ -85,6 +85,8 @@ pub struct Aggregator {
     agent: ureq::Agent,
     /// How long a request is repeated while it has no final answer.
     patience: Duration,
+    /// The largest answer that is read, in bytes.
+    pub(super) largest: u64,
     /// The bar that remarks leave room for.
     pub(super) bar: ProgressBar,
     /// When it was last said that a request is repeated.
@@ -125,7 +127,7 @@ impl Aggregator {
 
     fn with(agent: ureq::Agent, url: &str, token: Option<String>) -> Self {
         let (url, patience, bar) = (url.to_owned(), Duration::ZERO, ProgressBar::hidden());
-        Self { url, token, agent, patience, bar, said: Cell::new(None) }
+        Self { url, token, agent, patience, largest: LARGEST_ANSWER, bar, said: Cell::new(None) }
     }
 
     /// Repeats requests for this number of seconds, each while it has no final answer.
@@ -250,8 +252,10 @@ impl Aggregator {
         };
         let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| until(value.to_str().ok()?));
         let moved = redirect(&url, path, &response);
-        let body = response.body_mut().with_config().limit(LARGEST_ANSWER).read_to_vec()?;
-        let text = String::from_utf8_lossy(&body).into_owned();
+        let body = response.body_mut().with_config().limit(self.largest).read_to_vec()?;
+        // What is larger is no text.
+        let text =
+            if body.len() as u64 > LARGEST_ANSWER { String::new() } else { String::from_utf8_lossy(&body).into() };
         Ok(Answer { url, status: response.status().as_u16(), text, body, retry_after, moved })
     }
 }

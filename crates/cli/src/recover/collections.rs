@@ -1,12 +1,15 @@
-//! What `recover` reads: the sums of one task, or of the tasks of a family.
+//! What `recover` reads: the sums of one task, or of the tasks of a family, in files or at an aggregator.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use ldp_pca::aggregate::{Aggregate, AggregateError};
 use ldp_pca::internal::family::check_family;
+use ldp_pca::internal::mechanism::Summable as _;
 use ldp_pca::task::Task;
 
+use crate::aggregator::{self, Aggregator};
 use crate::error::{CliError, InFile as _, Result};
 use crate::files;
 use crate::remedy;
@@ -42,6 +45,25 @@ pub(super) fn aggregates(tasks: &[Task], task_paths: &[PathBuf], paths: &[PathBu
         None => Err("no aggregate of this task was given: give it too, or leave the task out").in_file(path),
     });
     aggregates.collect()
+}
+
+/// The longest that the sums of a task may take on their way.
+const LONGEST_DOWNLOAD: Duration = Duration::from_secs(600);
+
+/// The most bytes of an aggregate beside its sums.
+const BESIDE_THE_SUMS: u64 = 64 << 10;
+
+/// Asks an aggregator for the sums of these tasks.
+pub(super) fn at(url: &str, token_file: Option<&Path>, tasks: &[Task]) -> Result<Vec<Aggregate>> {
+    let token = Some(aggregator::needed_token(token_file)?);
+    let mut aggregator = Aggregator::new(url, token)?.within(LONGEST_DOWNLOAD)?;
+    let of_task = |task: &Task| {
+        let sums = task.folds().count() * (1 + task.mechanism().sums_len());
+        aggregator.largest = 8 * sums as u64 + BESIDE_THE_SUMS;
+        let answer = aggregator.get(&format!("/tasks/{}/aggregate", task.digest()))?.good()?;
+        files::aggregate_of(answer.url.as_ref(), &answer.body[..], task)
+    };
+    tasks.iter().map(of_task).collect()
 }
 
 /// The aggregate, and the position of its task.

@@ -35,6 +35,7 @@ use self::rank::RankChoice;
 use self::refined::RefinedArguments;
 use self::selection::SelectionArguments;
 use self::sparse::SparseArguments;
+use super::aggregator;
 use super::error::{CliError, Result};
 use super::hostile::HostileArguments;
 use super::output::{Details, Format};
@@ -49,8 +50,16 @@ pub(super) use self::text::what_about;
 #[derive(Args)]
 pub(super) struct Recover {
     /// The aggregate; of a task family, one for each task, in any order
-    #[arg(required_unless_present = "sample")]
+    #[arg(required_unless_present_any = ["sample", "url"])]
     aggregate: Vec<PathBuf>,
+    /// A running aggregator to ask for the sums; it goes on collecting
+    #[arg(long, value_parser = aggregator::url, conflicts_with_all = ["aggregate", "sample"])]
+    url: Option<String>,
+    /// A file with a collector's token [default: the variable LDP_PCA_TOKEN has it]
+    ///
+    /// Such as collector.token in the aggregator's folder
+    #[arg(long, value_name = "FILE", requires = "url", help_heading = "A running aggregator")]
+    token_file: Option<PathBuf>,
     /// The task file
     ///
     /// Of a family of tasks that differ in epsilon, each one (--task A --task B)
@@ -138,13 +147,17 @@ impl Recover {
         if let RankChoice::Given(rank) = self.rank {
             rank.check(tasks[0].dimension()).map_err(CliError::usage)?;
         }
-        let second = self.refined.read(&tasks, self.aggregate.len(), self.rank)?;
+        let count = if self.url.is_some() { tasks.len() } else { self.aggregate.len() };
+        let second = self.refined.read(&tasks, count, self.rank)?;
         if let (Some(second), Some(sample)) = (&second, &self.refined.sample) {
             let (answer, refined) = second.of_sample(sample, &tasks[0], &self.reading)?;
             let result = RecoverResult { answer, refined: Some(refined), ..RecoverResult::default() };
             return self.finish(result, &tasks[0], None, started);
         }
-        let aggregates = collections::aggregates(&tasks, &self.task, &self.aggregate)?;
+        let aggregates = match &self.url {
+            Some(url) => collections::at(url, self.token_file.as_deref(), &tasks)?,
+            None => collections::aggregates(&tasks, &self.task, &self.aggregate)?,
+        };
         let members: Vec<_> = aggregates.iter().zip(&tasks).collect();
         let reports = Reports::family(&members).map_err(|error| CliError::failed(remedy::told(error)))?;
         let covariance = Covariance::of_folds(reports, |_| true)?;

@@ -6,6 +6,7 @@
 
 mod about;
 mod audited;
+mod collector;
 mod erasures;
 mod events;
 mod gateway;
@@ -127,6 +128,7 @@ fn router(app: Arc<App>, www: Option<&Path>) -> Router {
         .route("/tasks/{id}/erasures", post(erasures::erase))
         .route(REPORTS, post(reports::take))
         .route("/tasks/{id}/recovery", get(recovery::show))
+        .route("/tasks/{id}/aggregate", get(collector::aggregate))
         .route("/tasks/{id}/events", get(events::listen))
         .route(GATEWAY, get(gateway::keys).post(gateway::take))
         .merge(relayed)

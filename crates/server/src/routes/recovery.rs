@@ -94,6 +94,32 @@ fn of_second_wave(task: &Task) -> Problem {
     ))
 }
 
+/// Refuses components where the reports say nothing of them alone, and below the minimum of a wave.
+pub(super) fn check_waves(app: &App, waves: &Waves, last: Counts) -> Result<(), Problem> {
+    if waves.first.task().refinement().is_some() {
+        return Err(of_second_wave(waves.first.task()));
+    }
+    waves.first.task().moments().map_err(|error| Reason::NoComponents.because(error.to_string()))?;
+    let first = if waves.second.is_some() { waves.first.counts() } else { last };
+    let second = waves.second.as_ref().map(|second| (second, last, " of the second wave"));
+    iter::once((&waves.first, first, ""))
+        .chain(second)
+        .try_for_each(|(reports, counts, which)| check_minimum(app, &**reports, counts, which))
+}
+
+/// Refuses the sums of fewer reports than the task's minimum.
+pub(super) fn check_minimum(app: &App, reports: &dyn TaskReports, counts: Counts, which: &str) -> Result<(), Problem> {
+    let (records, minimum) = (counts.records, app.minimum_batch(&reports.settings()));
+    if records >= minimum {
+        return Ok(());
+    }
+    let are = if records == 1 { "is" } else { "are" };
+    let found = plural(records, "report");
+    let detail = format!("there {are} {found}{which}, and components need at least {minimum}: collect more");
+    let members = serde_json::json!({"records": records, "minimum_batch": minimum});
+    Err(Reason::BelowMinimumBatch.because(detail).with(members))
+}
+
 /// The components of a state of the last wave, or of a later one.
 pub(super) async fn recover(
     app: &App,
@@ -102,22 +128,7 @@ pub(super) async fn recover(
     question: Question,
     last: Counts,
 ) -> Result<Arc<Answer>, Problem> {
-    if waves.first.task().refinement().is_some() {
-        return Err(of_second_wave(waves.first.task()));
-    }
-    waves.first.task().moments().map_err(|error| Reason::NoComponents.because(error.to_string()))?;
-    let first = if waves.second.is_some() { waves.first.counts() } else { last };
-    let second = waves.second.as_ref().map(|second| (second, last, " of the second wave"));
-    for (reports, Counts { records, .. }, which) in iter::once((&waves.first, first, "")).chain(second) {
-        let minimum = app.minimum_batch(&reports.settings());
-        if records < minimum {
-            let are = if records == 1 { "is" } else { "are" };
-            let found = plural(records, "report");
-            let detail = format!("there {are} {found}{which}, and components need at least {minimum}: collect more");
-            let members = serde_json::json!({"records": records, "minimum_batch": minimum});
-            return Err(Reason::BelowMinimumBatch.because(detail).with(members));
-        }
-    }
+    check_waves(app, waves, last)?;
     let collection = app.collection(&waves.first);
     let computed = collection.recovery.answer(&app.recoveries, asker, waves, question, waves.records(last));
     timeout(app.config.request_timeout, computed).await.unwrap_or_else(|_| {

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod clients;
+mod collector;
 mod command;
 mod crash;
 mod erasing;
