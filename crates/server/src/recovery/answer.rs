@@ -6,14 +6,16 @@ use std::time::Instant;
 use axum::body::Bytes;
 use serde::Serialize;
 
+use super::Wanted;
 use crate::problem::{Problem, Reason};
 use crate::store::TaskReports;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::{Covariance, Mean};
-use ldp_pca::internal::recovery::{Decomposition, HeldOut, ThresholdedAnswer};
+use ldp_pca::internal::recovery::{Decomposition, HeldOut, ThresholdedAnswer, answer_with_rank_test};
 use ldp_pca::internal::waves::{RefineError, RefinedFacts, refined_answer};
 use ldp_pca::recovery::{
-    self, AnswerError, Baselines, Method, Part, PathPoint, Question, Rank, Reports, Step, Stop, Unfinished,
+    self, AnswerError, Baselines, Method, Part, PathPoint, Question, Rank, RecoveryError, Reports, Step, Stop,
+    Unfinished,
 };
 use ldp_pca::task::Task;
 
@@ -28,6 +30,8 @@ pub(crate) struct Answer {
     pub(super) predicted_error: Option<(usize, f64)>,
     /// The document.
     pub(crate) json: Bytes,
+    /// What it is made of.
+    pub(crate) found: recovery::Answer,
 }
 
 /// The members of the library's answer that the interface has. They are borrowed: many components are large.
@@ -96,7 +100,7 @@ struct Sparse<'a> {
 impl Answer {
     /// The leading components of a state; `rank` is at most the dimension.
     pub(super) fn leading(state: &Decomposition, task: &Task, rank: Rank) -> Result<Self, Problem> {
-        Self::new(&state.leading(rank, is_predicted(rank, task)).map_err(Problem::internal)?, task, None)
+        Self::new(state.leading(rank, is_predicted(rank, task)).map_err(Problem::internal)?, task, None)
     }
 
     /// The components of a first wave and of the second one that refines it to this rank. The first is closed, so both
@@ -112,30 +116,39 @@ impl Answer {
             ),
             other => Problem::internal(other),
         })?;
-        Self::new(&answer, task, Some(&facts))
+        Self::new(answer, task, Some(&facts))
     }
 
-    /// The answer to the question; sparse components are the best ones found by the deadline.
-    pub(super) fn to(question: &Question, reports: &dyn TaskReports, deadline: Instant) -> Result<Self, Problem> {
+    /// The answer to the question; sparse components are the best ones found by the deadline. Where a test finds no
+    /// component that stands out, it has the first.
+    pub(super) fn to(wanted: &Wanted, reports: &dyn TaskReports, deadline: Instant) -> Result<Self, Problem> {
+        let question = &wanted.question;
         let predict = question.penalty.is_none() && is_predicted(question.rank, reports.task());
         let question = Question { predict, ..question.clone() };
+        let mut watch = |step: &Step| {
+            // The simpler methods belong to an answer, whatever the time.
+            if Instant::now() < deadline || *step == Step::Beginning(Part::Baselines) {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(Stop::OutOfTime)
+            }
+        };
         let answer = with_estimate(reports, |reports, covariance| {
-            recovery::answer(&question, reports, covariance, &mut |step| {
-                // The simpler methods belong to an answer, whatever the time.
-                if Instant::now() < deadline || *step == Step::Beginning(Part::Baselines) {
-                    ControlFlow::Continue(())
-                } else {
-                    ControlFlow::Break(Stop::OutOfTime)
+            if wanted.tested {
+                match answer_with_rank_test(&question, reports, covariance, &mut watch) {
+                    Err(AnswerError::Recovery(RecoveryError::NoComponent { .. })) => {}
+                    found => return found,
                 }
-            })
+            }
+            recovery::answer(&question, reports, covariance, &mut watch)
         })?;
         match answer.missing.unfinished.iter().find_map(late) {
             Some(late) => Err(late),
-            None => Self::new(&answer, reports.task(), None),
+            None => Self::new(answer, reports.task(), None),
         }
     }
 
-    fn new(answer: &recovery::Answer, task: &Task, refined: Option<&RefinedFacts>) -> Result<Self, Problem> {
+    fn new(answer: recovery::Answer, task: &Task, refined: Option<&RefinedFacts>) -> Result<Self, Problem> {
         // It is the error of plain components.
         let predicted = answer.trust.predicted.as_ref().filter(|_| answer.asked.method == Method::Pca);
         let document = Document {
@@ -172,6 +185,7 @@ impl Answer {
             records: answer.asked.records,
             predicted_error: predicted.map(|found| (document.rank, found.sin_theta_squared / found.uninformed)),
             json: serde_json::to_vec(&document).map_err(Problem::internal)?.into(),
+            found: answer,
         })
     }
 }

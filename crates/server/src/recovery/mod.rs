@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 
 use crate::locks::hold;
 use ldp_pca::internal::recovery::Decomposition;
-use ldp_pca::recovery::{HeldOutUse, Question};
+use ldp_pca::recovery::HeldOutUse;
 use prometheus_client::metrics::counter::Counter;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 
 pub(super) use self::answer::Answer;
 use self::answer::with_estimate;
-pub(super) use self::query::read_question;
+pub(super) use self::query::{Wanted, read_question};
 use super::config::Most;
 use super::net::{Client, Portion, Shares};
 use super::problem::{Problem, Reason};
@@ -106,7 +106,7 @@ pub(super) struct RecoveryCache {
 }
 
 /// A question, the second wave's reports that it is about too, and the answer.
-type Kept = (Question, Option<Weak<dyn TaskReports>>, Slot);
+type Kept = (Wanted, Option<Weak<dyn TaskReports>>, Slot);
 
 /// The answer to one question. While it is computed, others wait for it rather than compute it again.
 type Slot = Arc<Mutex<Option<Arc<Answer>>>>;
@@ -118,12 +118,12 @@ impl RecoveryCache {
         recoveries: &Recoveries,
         asker: Asker,
         waves: &Waves,
-        question: Question,
+        wanted: Wanted,
         records: u64,
     ) -> Result<Arc<Answer>, Problem> {
         // Reports are summed before they are counted, so an answer can be of a newer state than the count.
         let fresh = |last: &Option<Arc<Answer>>| last.clone().filter(|answer| answer.records >= records);
-        let slot = self.slot(question.clone(), waves.second.as_ref());
+        let slot = self.slot(wanted.clone(), waves.second.as_ref());
         if let Some(answer) = fresh(&*slot.lock().await) {
             return Ok(answer);
         }
@@ -139,7 +139,7 @@ impl RecoveryCache {
         // Slot and permit move into the task: if the request is given up, the answer still serves the next one, and
         // nothing else is started beside it.
         let computed = spawn_blocking(move || {
-            let answer = Arc::new(compute(&waves, &question, records, &decomposition, deadline)?);
+            let answer = Arc::new(compute(&waves, &wanted, records, &decomposition, deadline)?);
             *last = Some(Arc::clone(&answer));
             drop(permit);
             Ok::<_, Problem>(answer)
@@ -149,10 +149,10 @@ impl RecoveryCache {
         Ok(answer)
     }
 
-    fn slot(&self, question: Question, second: Option<&Arc<dyn TaskReports>>) -> Slot {
+    fn slot(&self, wanted: Wanted, second: Option<&Arc<dyn TaskReports>>) -> Slot {
         let mut answers = hold(&self.answers);
         let is_asked = |(kept, of, _): &Kept| {
-            *kept == question
+            *kept == wanted
                 && match (of, second) {
                     (Some(of), Some(second)) => is_of(of, second),
                     (of, second) => of.is_none() && second.is_none(),
@@ -165,7 +165,7 @@ impl RecoveryCache {
         if answers.len() == KEPT {
             answers.remove(0);
         }
-        answers.push((question, second.map(Arc::downgrade), Arc::clone(&slot)));
+        answers.push((wanted, second.map(Arc::downgrade), Arc::clone(&slot)));
         slot
     }
 
@@ -177,17 +177,17 @@ impl RecoveryCache {
 
 fn compute(
     Waves { first: reports, second }: &Waves,
-    question: &Question,
+    wanted: &Wanted,
     records: u64,
     decomposition: &Lock<Option<Arc<Decomposition>>>,
     deadline: Instant,
 ) -> Result<Answer, Problem> {
-    let reports = &**reports;
+    let (reports, question) = (&**reports, &wanted.question);
     if let Some(second) = second {
         return Answer::of_both(reports, &**second, question.rank);
     }
-    if question.penalty.is_some() || question.held_out != HeldOutUse::Nothing {
-        return Answer::to(question, reports, deadline);
+    if wanted.tested || question.penalty.is_some() || question.held_out != HeldOutUse::Nothing {
+        return Answer::to(wanted, reports, deadline);
     }
     // All ranks share the decomposition of a state.
     let mut last = hold(decomposition);

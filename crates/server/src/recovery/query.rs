@@ -10,11 +10,20 @@ use ldp_pca::recovery::{HeldOutUse, Penalty, PenaltyChoice, Question, Rank, When
 /// The number of penalties that a path may have.
 const POINTS: RangeInclusive<usize> = 2..=1000;
 
-/// Reads the question out of a query: `rank` once; `penalty` at most once, and with it `path` and `baselines`, or else
-/// `method`; and `held_out`. Or `refined` instead of them: whether components of both waves are asked for.
-pub(crate) fn read_question(query: Parameters, dimension: usize) -> Result<(Question, bool), Problem> {
+/// A question, the number of components in which may be left to the test of one after the other.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Wanted {
+    pub(crate) question: Question,
+    /// Whether the test finds the rank, in the place of the question's.
+    pub(crate) tested: bool,
+}
+
+/// Reads the question out of a query: `rank` once, where it is `needed`; `penalty` at most once, and with it `path` and
+/// `baselines`, or else `method`; and `held_out`. Or `refined` instead of them: whether components of both waves are
+/// asked for.
+pub(crate) fn read_question(query: Parameters, dimension: usize, needed: bool) -> Result<(Wanted, bool), Problem> {
     let remedy = format!(
-        "ask for ?rank=k with k from 1 to {dimension}, and &penalty=auto or a number for sparse ones, which may have \
+        "ask for ?rank=k with k from 1 to {dimension} or auto, and &penalty=auto or a number for sparse ones, which may have \
          &path=20, so many penalties more, and &baselines=true, simpler methods beside them; or for &method=auto, the \
          method that captures most in reports held out; &held_out=true adds what components capture there; \
          &refined=true alone gives those of both waves"
@@ -38,9 +47,15 @@ pub(crate) fn read_question(query: Parameters, dimension: usize) -> Result<(Ques
             return Err(bad(&format!("the query has '{name}' twice")));
         }
     }
-    let rank = rank.ok_or_else(|| bad("the query has no 'rank'"))?;
+    if needed && rank.is_none() {
+        return Err(bad("the query has no 'rank'"));
+    }
+    let rank = rank.flatten();
     let refined = refined == Some(true);
     let other = || parameters.iter().find(|(name, _)| !["rank", "refined"].contains(&name.as_str()));
+    if refined && rank.is_none() {
+        return Err(bad("the query has 'refined' without a 'rank' that is a number"));
+    }
     if refined && let Some((name, _)) = other() {
         return Err(bad(&format!("the query has 'refined' and '{name}', and {OF_FIRST_WAVE}")));
     }
@@ -58,13 +73,19 @@ pub(crate) fn read_question(query: Parameters, dimension: usize) -> Result<(Ques
         (None, Some(true)) => HeldOutUse::Measure,
         (None, _) => HeldOutUse::Nothing,
     };
-    Ok((Question { penalty, path, baselines, held_out, ..Question::new(rank) }, refined))
+    let first = Rank::new(1).map_err(Problem::internal)?;
+    let question = Question { penalty, path, baselines, held_out, ..Question::new(rank.unwrap_or(first)) };
+    Ok((Wanted { question, tested: rank.is_none() }, refined))
 }
 
-fn read_rank(value: &str, dimension: usize) -> Result<Rank, Problem> {
+/// The number of components; none where a test is to find it.
+fn read_rank(value: &str, dimension: usize) -> Result<Option<Rank>, Problem> {
+    if value == "auto" {
+        return Ok(None);
+    }
     let rank = value.parse().ok().and_then(|rank| Rank::new(rank).ok()).filter(|rank| rank.check(dimension).is_ok());
-    let must = format!("a whole number from 1 to {dimension}, the number of features");
-    rank.ok_or_else(|| no_value(Reason::BadRank, "rank", value, &must))
+    let must = format!("auto or a whole number from 1 to {dimension}, the number of features");
+    rank.map(Some).ok_or_else(|| no_value(Reason::BadRank, "rank", value, &must))
 }
 
 fn read_penalty(value: &str) -> Result<PenaltyChoice, Problem> {

@@ -8,7 +8,6 @@ use axum::extract::State;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
-use ldp_pca::recovery::Question;
 use serde::Serialize;
 use tokio::sync::watch;
 
@@ -16,7 +15,7 @@ use super::recovery::{Asked, recover};
 use crate::app::{App, TaskResults};
 use crate::net::Portion;
 use crate::problem::{Problem, Reason};
-use crate::recovery::{Asker, Waves};
+use crate::recovery::{Asker, Wanted, Waves};
 use crate::store::{Counts, TaskReports};
 
 /// How often a comment is sent while nothing happens, so that a lost connection is noticed.
@@ -28,10 +27,10 @@ const RETRY: Duration = Duration::from_secs(2);
 /// `GET /tasks/{id}/events`.
 pub(super) async fn listen(
     State(app): State<Arc<App>>,
-    Asked { client, waves, asker, question }: Asked,
+    Asked { client, waves, asker, wanted }: Asked,
 ) -> Result<Response, Problem> {
     // Everybody may see the status.
-    let (asker, question) = (asker.ok(), question?);
+    let (asker, wanted) = (asker.ok(), wanted?);
     let place = app.events.enter(client)?;
     let listen = |reports: &Arc<dyn TaskReports>| {
         let collection = app.collection(reports);
@@ -41,7 +40,7 @@ pub(super) async fn listen(
     let listener = Listener {
         app,
         waves,
-        question,
+        wanted,
         asker,
         first: first.0,
         states: last.0,
@@ -61,7 +60,7 @@ pub(super) async fn listen(
 struct Listener {
     app: Arc<App>,
     waves: Waves,
-    question: Question,
+    wanted: Wanted,
     /// The client that may get components, if any.
     asker: Option<Asker>,
     /// The states of the last wave.
@@ -118,7 +117,7 @@ impl Listener {
         };
         let of = self.waves.records(counts);
         // A newer state may have been computed for somebody else.
-        let (event, records) = match recover(&self.app, asker, &self.waves, self.question.clone(), counts).await {
+        let (event, records) = match recover(&self.app, asker, &self.waves, self.wanted.clone(), counts).await {
             Ok(answer) => {
                 let json = String::from_utf8_lossy(&answer.json);
                 (Event::default().event("recovery").data(json), answer.records.max(of))

@@ -9,23 +9,23 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use ldp_pca::internal::decimal::plural;
 use ldp_pca::internal::waves::{RefineError, refinement_of};
-use ldp_pca::recovery::{Question, Rank};
+use ldp_pca::recovery::Rank;
 use ldp_pca::task::Task;
 use tokio::time::timeout;
 
 use crate::app::App;
 use crate::net::Client;
 use crate::problem::{Problem, Reason};
-use crate::recovery::{Answer, Asker, Waves, read_question};
+use crate::recovery::{Answer, Asker, Wanted, Waves, read_question};
 use crate::store::{Counts, TaskReports};
 use crate::tokens::Role;
 
 /// `GET /tasks/{id}/recovery`.
 pub(super) async fn show(
     State(app): State<Arc<App>>,
-    Asked { waves, asker, question, .. }: Asked,
+    Asked { waves, asker, wanted, .. }: Asked,
 ) -> Result<Response, Problem> {
-    let answer = recover(&app, asker?, &waves, question?, waves.last().counts()).await?;
+    let answer = recover(&app, asker?, &waves, wanted?, waves.last().counts()).await?;
     Ok(([(header::CONTENT_TYPE, "application/json")], answer.json.clone()).into_response())
 }
 
@@ -35,17 +35,25 @@ pub(super) struct Asked {
     pub(super) waves: Waves,
     /// The role in which the client may have components, or why it may not.
     pub(super) asker: Result<Asker, Problem>,
-    pub(super) question: Result<Question, Problem>,
+    pub(super) wanted: Result<Wanted, Problem>,
 }
 
 impl FromRequestParts<Arc<App>> for Asked {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        Self::read(parts, app, true).await
+    }
+}
+
+impl Asked {
+    /// Reads a request. Where no rank is needed, one is found by the test if there is none.
+    async fn read(parts: &mut Parts, app: &Arc<App>, rank_is_needed: bool) -> Result<Self, Problem> {
         let client = Extension::from_request_parts(parts, app).await;
         let Extension(client) = client.map_err(Problem::internal)?;
         let first = app.find(UrlPath::from_request_parts(parts, app).await)?;
-        let asked = read_question(Query::from_request_parts(parts, app).await, first.task().dimension());
+        let asked = Query::from_request_parts(parts, app).await;
+        let asked = read_question(asked, first.task().dimension(), rank_is_needed);
         let second = if matches!(asked, Ok((_, true))) { app.second_wave(&*first) } else { None };
         let open = |reports: &Arc<dyn TaskReports>| app.open_recovery(&reports.settings());
         let asker = if app.tokens.has(&parts.headers, Role::Collector)? {
@@ -56,13 +64,13 @@ impl FromRequestParts<Arc<App>> for Asked {
             // Refuses: there is no token.
             app.tokens.check(&parts.headers, Role::Collector).map(|_| Asker::Collector)
         };
-        let question = asked.and_then(|(question, refined)| {
+        let wanted = asked.and_then(|(wanted, refined)| {
             if refined {
-                check_second(first.task(), second.as_ref().map(|second| second.task()), question.rank)?;
+                check_second(first.task(), second.as_ref().map(|second| second.task()), wanted.question.rank)?;
             }
-            Ok(question)
+            Ok(wanted)
         });
-        Ok(Self { client, waves: Waves { first, second }, asker, question })
+        Ok(Self { client, waves: Waves { first, second }, asker, wanted })
     }
 }
 
@@ -125,12 +133,12 @@ pub(super) async fn recover(
     app: &App,
     asker: Asker,
     waves: &Waves,
-    question: Question,
+    wanted: Wanted,
     last: Counts,
 ) -> Result<Arc<Answer>, Problem> {
     check_waves(app, waves, last)?;
     let collection = app.collection(&waves.first);
-    let computed = collection.recovery.answer(&app.recoveries, asker, waves, question, waves.records(last));
+    let computed = collection.recovery.answer(&app.recoveries, asker, waves, wanted, waves.records(last));
     timeout(app.config.request_timeout, computed).await.unwrap_or_else(|_| {
         Err(Reason::RecoveryTimeout.because("the components are still being computed: ask again later"))
     })

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use ldp_pca::internal::recovery::answer_with_rank_test;
 use ldp_pca::prediction::predict_from_estimate;
 use ldp_pca::recovery::{
     DEFAULT_PENALTY_FACTOR, FantopeProblem, FantopeSolver, HeldOutUse, Penalty, PenaltyChoice, Question, Reports,
@@ -112,6 +113,27 @@ fn a_method_is_chosen_and_measured_on_reports_held_out_where_the_task_has_folds(
     server.send(&other_task(), &bytes_of(&reports(&other_task(), 1, 400)));
     let found = server.recovery(&other_task(), "rank=2&method=auto").json();
     assert_eq!((&found["method"], found.get("held_out")), (&"pca".into(), None));
+}
+
+#[test]
+fn the_number_of_components_is_left_to_the_test_which_may_find_noise_alone() {
+    let (_data, server) = serving(config, &[task()]);
+    // Of so few reports none stands out, as a rule: then there is the first.
+    for count in 1..=5 {
+        server.send(&task(), &body_of(1, count));
+        let found = server.recovery(&task(), "rank=auto").json();
+        assert!(found["records"] == count && found["rank"].as_u64() >= Some(1), "{found}");
+    }
+    let (_data, server) = serving(config, &[task()]);
+    let body = body_of(2, 2_000);
+    server.send(&task(), &body);
+    let (aggregate, asked) = (aggregate_of(&task(), &body), task());
+    let covariance = Covariance::estimate(&aggregate, &asked).unwrap();
+    let (question, reports) = (Question::new(Rank::new(1).unwrap()), Reports::one(&aggregate, &asked));
+    let expected = answer_with_rank_test(&question, reports, &covariance, &mut |_| ControlFlow::Continue(())).unwrap();
+    let found = server.recovery(&task(), "rank=auto").json();
+    assert_eq!(found["components"], json!(expected.found.components));
+    server.recovery(&task(), "rank=auto&refined=true").refused(400, "bad-query", &["a 'rank' that is a number"]);
 }
 
 #[test]
