@@ -3,8 +3,8 @@
 
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path as UrlPath, Query};
-use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, HeaderName};
 
 use super::problem::{Problem, Reason, excerpt};
 
@@ -23,6 +23,17 @@ pub(super) fn check_media_type(headers: &HeaderMap, what: &str, types: &[&str]) 
     }
     let (found, known) = (excerpt(found), types.join(" or "));
     Err(Reason::MediaType.because(format!("the Content-Type is '{found}': send {what}{known}")))
+}
+
+/// Whether a header such as Accept names this, and not with a weight of 0.
+pub(super) fn accepts(headers: &HeaderMap, name: HeaderName, what: &str) -> bool {
+    let values = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).any(|range| {
+        let mut parts = range.split(';').map(str::trim);
+        let is_named = parts.next().is_some_and(|named| named.eq_ignore_ascii_case(what));
+        let weight = |part: &str| part.strip_prefix("q=")?.parse::<f64>().ok();
+        is_named && !parts.any(|part| weight(part) == Some(0.0))
+    })
 }
 
 /// The task in a path, where it has the form of a digest: clients can write anything there.

@@ -15,6 +15,7 @@ use crate::app::App;
 use crate::durable::free_bytes;
 use crate::metrics::{Labels, PREFIX};
 use crate::problem::Problem;
+use crate::request::accepts;
 use crate::tokens::Role;
 
 /// The media type that encoders of this version of the format name.
@@ -45,10 +46,7 @@ pub(super) async fn show(State(app): State<Arc<App>>, headers: HeaderMap) -> Res
 
 /// Whether the client reads the earlier text format and not OpenMetrics. Prometheus reads both.
 fn wants_plain_text(headers: &HeaderMap) -> bool {
-    let accepts = |what: &str| {
-        let values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-        values.flat_map(|value| value.split(',')).any(|range| range.trim_start().starts_with(what))
-    };
+    let accepts = |what: &str| accepts(headers, header::ACCEPT, what);
     accepts("text/plain") && !accepts("application/openmetrics-text")
 }
 

@@ -10,6 +10,7 @@ mod collector;
 mod erasures;
 mod events;
 mod gateway;
+mod gzip;
 mod health;
 mod metrics;
 mod observe;

@@ -13,6 +13,7 @@ use tokio::task::spawn_blocking;
 use tower_http::services::ServeDir;
 use tower_http::set_header::SetResponseHeaderLayer;
 
+use super::gzip;
 use crate::problem::Problem;
 
 /// The rights of pages: load from here, show images of their own making (`blob:`), run WebAssembly, connect to here.
@@ -34,7 +35,11 @@ pub(super) fn files(folder: &Path) -> Router {
         HeaderValue::from_static(CONTENT_SECURITY_POLICY),
     );
     let folder: Arc<Path> = folder.into();
-    Router::new().fallback_service(files).layer(from_fn_with_state(folder, only_inside)).layer(policy)
+    Router::new()
+        .fallback_service(files)
+        .layer(from_fn_with_state(folder, only_inside))
+        .layer(policy)
+        .layer(from_fn_with_state(gzip::Kept::default(), gzip::layer))
 }
 
 async fn only_inside(State(folder): State<Arc<Path>>, request: Request, next: Next) -> Response {
