@@ -12,6 +12,7 @@ use tokio::sync::Mutex;
 use super::audit::AuditLog;
 use super::config::ServerConfig;
 use super::events::{Events, Pulse};
+use super::history::History;
 use super::issuing::Issuer;
 use super::limits::Limits;
 use super::metrics::Metrics;
@@ -39,6 +40,7 @@ pub(super) struct App {
     pub(super) putting: Mutex<()>,
     pub(super) tokens: Tokens,
     pub(super) audit: AuditLog,
+    pub(super) history: History,
     pub(super) config: Arc<ServerConfig>,
     /// The relay that the page can send through, in a demo.
     pub(super) relay: OnceLock<SocketAddr>,
@@ -79,6 +81,7 @@ impl App {
             putting: Mutex::default(),
             tokens,
             audit,
+            history: History::default(),
             config: Arc::clone(config),
             relay: OnceLock::new(),
             collections: RwLock::default(),

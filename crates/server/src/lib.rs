@@ -21,6 +21,7 @@ mod doctor;
 mod durable;
 mod error;
 mod events;
+mod history;
 mod issuing;
 mod limits;
 mod locks;
@@ -51,7 +52,7 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::watch;
 use tokio::task::{JoinSet, spawn_blocking};
 
-use self::app::App;
+use self::app::{App, unix_time};
 use self::issuing::Issuer;
 use self::net::Tls;
 use self::oblivious::GatewayKeys;
@@ -219,6 +220,8 @@ impl Server {
         let mut keeping = JoinSet::new();
         keeping.spawn(retention::sweep_forever(Arc::clone(&app)));
         keeping.spawn(refining::refine_forever(Arc::clone(&app)));
+        let counted = Arc::clone(&app);
+        keeping.spawn(async move { counted.history.keep_forever(&*counted.store, unix_time).await });
         let mut failure = failed.clone();
         let stopped = async {
             // Where the store is a database, nobody tells of a failure.

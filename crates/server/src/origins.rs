@@ -7,12 +7,19 @@ use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, CONTENT_TYPE, ORIGIN, VARY,
 };
-use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
 use axum::response::{IntoResponse, Response};
 
 use super::request::task_of;
 use super::store::{ReportStore, TaskSettings};
 use ldp_pca::task::TaskDigest;
+
+/// The header of an answer that is for pages of its own origin alone.
+pub(super) const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
+
+/// The routes of tasks that are for collectors alone.
+const FOR_COLLECTORS: [&str; 4] =
+    ["/tasks/{id}/report", "/tasks/{id}/components.csv", "/tasks/{id}/covariance.csv", "/tasks/{id}/aggregate"];
 
 /// Whether a text is an origin in the form of browsers: scheme, host and port, in lower case, and nothing after them.
 /// They send it in exactly this form, so it can be compared as a text.
@@ -22,10 +29,10 @@ pub(super) fn is_origin(text: &str) -> bool {
     host.is_some_and(|host| !host.is_empty() && host.bytes().all(plain))
 }
 
-/// Whether pages of other origins may use the routes of this path: those of tasks. Others are for operators, relays and
-/// the page that is served here.
+/// Whether pages of other origins may use the routes of this path: those of tasks. Others are for operators, relays,
+/// collectors and the page that is served here.
 pub(super) fn is_for_pages(route: &str) -> bool {
-    route.starts_with("/tasks")
+    route.starts_with("/tasks") && !FOR_COLLECTORS.contains(&route)
 }
 
 /// The rights of a page of the request's origin; `None` when the request does not come from a page, as with most
@@ -79,8 +86,11 @@ pub(super) fn preflight(sent: Option<&'static str>) -> Response {
 
 /// Lets the page see the answer, or not. `asked` is whether the request came from a page at all.
 pub(super) fn expose(headers: &mut HeaderMap, asked: bool, allowance: Option<HeaderValue>) {
+    if headers.contains_key(RESOURCE_POLICY) {
+        return;
+    }
     if asked {
-        headers.insert(VARY, HeaderValue::from_static("origin"));
+        headers.append(VARY, HeaderValue::from_static("origin"));
     }
     if let Some(allowance) = allowance {
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, allowance);
@@ -95,7 +105,7 @@ mod tests {
     #[test]
     fn pages_use_the_routes_of_tasks_alone() {
         assert!(["/tasks", "/tasks/{id}/reports"].into_iter().all(is_for_pages));
-        assert!(!["/metrics", "/healthz", "/openapi.json"].into_iter().any(is_for_pages));
+        assert!(!["/metrics", "/healthz", "/openapi.json", "/tasks/{id}/report"].into_iter().any(is_for_pages));
     }
 
     #[test]

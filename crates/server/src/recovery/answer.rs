@@ -11,7 +11,9 @@ use crate::problem::{Problem, Reason};
 use crate::store::TaskReports;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::{Covariance, Mean};
-use ldp_pca::internal::recovery::{Decomposition, HeldOut, ThresholdedAnswer, answer_with_rank_test};
+use ldp_pca::internal::recovery::{
+    Decomposition, Denoised, Denoising, HeldOut, ThresholdedAnswer, answer_with_rank_test,
+};
 use ldp_pca::internal::waves::{RefineError, RefinedFacts, refined_answer};
 use ldp_pca::recovery::{
     self, AnswerError, Baselines, Method, Part, PathPoint, Question, Rank, RecoveryError, Reports, Step, Stop,
@@ -197,6 +199,17 @@ pub(super) fn with_estimate<T>(
 ) -> Result<T, Problem> {
     let (aggregate, covariance) = estimate(reports)?;
     work(Reports::one(&aggregate, reports.task()), &covariance).map_err(Problem::internal)
+}
+
+/// The present estimate, shrunk towards the truth by the known noise; about an estimated mean, where the law is not
+/// known, only without negative eigenvalues.
+pub(super) fn denoised(reports: &dyn TaskReports) -> Result<Denoised, Problem> {
+    let covariance = estimate(reports)?.1;
+    let denoised = match Denoising::Frobenius.apply(&covariance) {
+        Err(RecoveryError::NoLaw) => Denoising::Psd.apply(&covariance),
+        denoised => denoised,
+    };
+    denoised.map_err(Problem::internal)
 }
 
 /// The present sums, and the estimate of them.

@@ -8,14 +8,14 @@ use std::sync::{Arc, Mutex as Lock, Weak};
 use std::time::{Duration, Instant};
 
 use crate::locks::hold;
-use ldp_pca::internal::recovery::Decomposition;
+use ldp_pca::internal::recovery::{Decomposition, Denoised};
 use ldp_pca::recovery::HeldOutUse;
 use prometheus_client::metrics::counter::Counter;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 
 pub(super) use self::answer::Answer;
-use self::answer::with_estimate;
+use self::answer::{denoised, with_estimate};
 pub(super) use self::query::{Wanted, read_question};
 use super::config::Most;
 use super::net::{Client, Portion, Shares};
@@ -93,6 +93,17 @@ impl Recoveries {
         };
         let permit = Arc::clone(permits).acquire_owned().await;
         Ok((permit.map_err(Problem::internal)?, portion))
+    }
+
+    /// The covariance of the present state without its noise.
+    pub(super) async fn covariance(&self, asker: Asker, reports: Arc<dyn TaskReports>) -> Result<Denoised, Problem> {
+        let permit = self.enter(asker).await?;
+        let computed = spawn_blocking(move || {
+            let denoised = denoised(&*reports);
+            drop(permit);
+            denoised
+        });
+        computed.await.unwrap_or_else(|error| Err(Problem::internal(error)))
     }
 }
 

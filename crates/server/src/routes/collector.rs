@@ -1,17 +1,234 @@
-//! What a collector downloads.
+//! What a collector sees in a browser: the list of collections, the page of each with its result, and downloads.
+//!
+//! A browser asks for the token as the password of HTTP Basic (RFC 7617), with any name, and sends it with every later
+//! request by itself. So what only a collector may see is for pages of this origin, and no other one can read or show
+//! it.
 
+use std::iter;
 use std::sync::Arc;
 
-use axum::extract::State;
-use axum::http::{HeaderMap, header};
-use axum::response::{IntoResponse, Response};
+use axum::body::{Body, to_bytes};
+use axum::extract::{FromRequestParts, RawQuery, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{Html, IntoResponse, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ldp_pca::components::PublishedComponents;
+use ldp_pca::schema::ColumnKind;
+use ldp_pca_page::{CSP, Collection, Live, ResultPage};
+use serde_json::Value;
 
 use super::blocking;
-use super::recovery::check_minimum;
-use crate::app::App;
-use crate::problem::Problem;
-use crate::request::Id;
+use super::recovery::{Asked, check_minimum, check_waves, recover};
+use crate::app::{App, unix_time};
+use crate::origins::RESOURCE_POLICY;
+use crate::problem::{Problem, Reason};
+use crate::recovery::Answer;
+use crate::request::{Id, accepts};
+use crate::store::TaskReports;
 use crate::tokens::Role;
+
+/// Where the list is, from the page of a result.
+const LIST: &str = "../../tasks";
+
+/// What that page leads to, beside it.
+const DOWNLOADS: [(&str, &str); 4] = [
+    ("Components, for web pages and programs (JSON)", "components"),
+    ("Components, as a table (CSV)", "components.csv"),
+    ("Covariance, without its noise (CSV)", "covariance.csv"),
+    ("Sums of the reports, for another recovery (LDPA)", "aggregate"),
+];
+
+/// The largest refusal, in bytes.
+const LARGEST_REFUSAL: usize = 64 << 10;
+
+/// Marks an answer that is for everybody.
+#[derive(Clone, Copy)]
+pub(super) struct ForEverybody;
+
+/// The layer around these routes.
+pub(super) async fn layer(mut request: Request, next: Next) -> Response {
+    let headers = request.headers_mut();
+    let is_browser = asks_for_page(headers);
+    let password = password(headers);
+    let mut response = if password.is_some() && is_of_other_site(headers) {
+        let detail = "a page of another site asks with the password that the browser keeps: open the address itself";
+        Reason::TokenRole.because(detail).into_response()
+    } else {
+        password.map(|token| headers.insert(header::AUTHORIZATION, token));
+        next.run(request).await
+    };
+    if is_browser && response.extensions().get::<Reason>().is_some() {
+        response = refusal(response).await;
+    }
+    let is_private = response.extensions().get::<ForEverybody>().is_none();
+    let is_unauthorized = response.status() == StatusCode::UNAUTHORIZED;
+    let headers = response.headers_mut();
+    headers.append(header::VARY, HeaderValue::from_static("accept, authorization"));
+    if is_private {
+        headers.insert(RESOURCE_POLICY, HeaderValue::from_static("same-origin"));
+        headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(CSP));
+        headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    }
+    if is_browser && is_unauthorized {
+        headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"collector\""));
+    }
+    response
+}
+
+/// Whether a browser opens a page, or a client that shows one.
+pub(super) fn asks_for_page(headers: &HeaderMap) -> bool {
+    accepts(headers, header::ACCEPT, "text/html")
+}
+
+/// The password of HTTP Basic, as the header with which a token is sent elsewhere.
+fn password(headers: &HeaderMap) -> Option<HeaderValue> {
+    let (scheme, pair) = headers.get(header::AUTHORIZATION)?.as_bytes().split_at_checked(6)?;
+    let pair = STANDARD.decode(pair.trim_ascii()).ok().filter(|_| scheme.eq_ignore_ascii_case(b"basic "))?;
+    let colon = pair.iter().position(|byte| *byte == b':')?;
+    HeaderValue::from_bytes(&[&b"Bearer "[..], &pair[colon + 1..]].concat()).ok()
+}
+
+/// Whether a page of another site asks (Fetch Metadata), and not a person who follows a link there.
+fn is_of_other_site(headers: &HeaderMap) -> bool {
+    let of = |name: &str| headers.get(name).map(HeaderValue::as_bytes);
+    let is_own = of("sec-fetch-site").is_none_or(|site| [&b"same-origin"[..], b"none"].contains(&site));
+    !is_own && of("sec-fetch-dest") != Some(&b"document"[..])
+}
+
+/// A refusal as a person reads it.
+async fn refusal(response: Response) -> Response {
+    let (mut parts, body) = response.into_parts();
+    let document = to_bytes(body, LARGEST_REFUSAL).await.unwrap_or_default();
+    let problem: Value = serde_json::from_slice(&document).unwrap_or_default();
+    let text = |name: &str| {
+        let text = problem[name].as_str().unwrap_or_default();
+        text.replace('&', "&amp;").replace('<', "&lt;")
+    };
+    let (title, mut detail) = (text("title"), text("detail"));
+    if parts.status == StatusCode::UNAUTHORIZED {
+        detail = "load this page again, and give a collector's token as the password, with any name".into();
+    }
+    parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    parts.headers.remove(header::CONTENT_LENGTH);
+    let page = format!(
+        "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+         <meta name=\"color-scheme\" content=\"light dark\"><title>{title}</title>\
+         <h1>{title}</h1><p>{detail}</p></html>\n"
+    );
+    Response::from_parts(parts, Body::from(page))
+}
+
+/// The list of collections. Where everybody may see components, everybody may see it.
+pub(super) fn list(app: &App, headers: &HeaderMap) -> Result<Response, Problem> {
+    if headers.contains_key(header::AUTHORIZATION) || !app.config.open_recovery {
+        app.tokens.check(headers, Role::Collector)?;
+    }
+    let tasks = app.store.tasks();
+    let names = |reports: &Arc<dyn TaskReports>| {
+        let read = reports.task().schema().columns().iter().filter(|column| column.kind != ColumnKind::Ignored);
+        read.map(|column| column.name.clone()).collect()
+    };
+    let columns: Vec<Vec<String>> = tasks.iter().map(names).collect();
+    let collections = tasks.iter().zip(&columns).map(|(reports, columns)| {
+        let digest = reports.task().digest().to_string();
+        Collection {
+            link: format!("tasks/{digest}/report"),
+            digest,
+            period: reports.task().period(),
+            columns,
+            records: reports.counts().records,
+            state: state(app, &**reports),
+        }
+    });
+    let mut collections: Vec<Collection<'_>> = collections.collect();
+    collections.sort_by_key(|one| (one.columns, one.period));
+    Ok(Html(ldp_pca_page::collections(&collections)).into_response())
+}
+
+/// Whether a task collects, in words.
+fn state(app: &App, reports: &dyn TaskReports) -> &'static str {
+    let settings = reports.settings();
+    match app.expired(&settings) {
+        _ if settings.is_closed() => "the first wave is over",
+        Err(_) => "not begun",
+        Ok(Some(_)) => "over",
+        Ok(None) if reports.counts().records >= app.ceiling(reports, &settings) => "full",
+        Ok(None) => "collecting",
+    }
+}
+
+/// What is asked for where a test finds the rank, if none is given.
+pub(super) struct Page(Asked);
+
+impl FromRequestParts<Arc<App>> for Page {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        Asked::read(parts, app, false).await.map(Self)
+    }
+}
+
+impl Page {
+    /// The components, and the reports that they are of.
+    async fn answer(self, app: &App) -> Result<(Arc<dyn TaskReports>, Arc<Answer>), Problem> {
+        let Asked { waves, asker, wanted, .. } = self.0;
+        let answer = recover(app, asker?, &waves, wanted?, waves.last().counts()).await?;
+        Ok((waves.first, answer))
+    }
+}
+
+/// `GET /tasks/{id}/report`.
+pub(super) async fn report(
+    State(app): State<Arc<App>>,
+    RawQuery(query): RawQuery,
+    page: Page,
+) -> Result<Response, Problem> {
+    let (reports, answer) = page.answer(&app).await?;
+    // Of the same question.
+    let query = query.map(|query| format!("?{query}")).unwrap_or_default();
+    let links = DOWNLOADS.map(|(label, path)| (label, format!("{path}{query}")));
+    let counts = app.history.of(reports.task().digest(), unix_time(), reports.counts().records);
+    let html = blocking(move || {
+        let downloads = links.each_ref().map(|(label, link)| (*label, link.as_str()));
+        let live = Live { downloads: &downloads, counts: &counts, list: LIST };
+        ldp_pca_page::result(&ResultPage { task: reports.task(), answer: &answer.found, live: Some(live) })
+    });
+    Ok(Html(html.await?).into_response())
+}
+
+/// `GET /tasks/{id}/components`.
+pub(super) async fn components(State(app): State<Arc<App>>, page: Page) -> Result<Response, Problem> {
+    let (reports, answer) = page.answer(&app).await?;
+    let components = PublishedComponents::of(&answer.found, reports.task()).map_err(Problem::internal)?;
+    Ok(download("application/json", "components.json", components.to_json().into()))
+}
+
+/// `GET /tasks/{id}/components.csv`.
+pub(super) async fn components_table(State(app): State<Arc<App>>, page: Page) -> Result<Response, Problem> {
+    let (_, answer) = page.answer(&app).await?;
+    let vectors = answer.found.vectors();
+    let head = (1..=vectors.ncols()).map(|index| format!("component_{index}")).collect();
+    let rows = vectors.row_iter().map(|row| row.iter().copied().collect());
+    table("components.csv", head, &answer.found.asked.feature_names, rows)
+}
+
+/// `GET /tasks/{id}/covariance.csv`.
+pub(super) async fn covariance_table(State(app): State<Arc<App>>, Page(asked): Page) -> Result<Response, Problem> {
+    let (reports, asker) = (Arc::clone(&asked.waves.first), asked.asker?);
+    asked.wanted?;
+    check_waves(&app, &asked.waves, asked.waves.last().counts())?;
+    let names = reports.task().schema().feature_names();
+    let matrix = app.recoveries.covariance(asker, reports).await?.matrix;
+    blocking(move || {
+        let rows = matrix.row_iter().map(|row| row.iter().copied().collect());
+        table("covariance.csv", names.clone(), &names, rows)
+    })
+    .await?
+}
 
 /// `GET /tasks/{id}/aggregate`: the sums. They show whether a known id is among few reports, so they are for no others.
 pub(super) async fn aggregate(State(app): State<Arc<App>>, id: Id, headers: HeaderMap) -> Result<Response, Problem> {
@@ -20,6 +237,24 @@ pub(super) async fn aggregate(State(app): State<Arc<App>>, id: Id, headers: Head
     check_minimum(&app, &*reports, reports.counts(), "")?;
     let bytes = blocking(move || reports.aggregate().map(|sums| sums.to_bytes())).await?;
     Ok(download("application/octet-stream", "aggregate.ldpa", bytes.map_err(Problem::internal)?))
+}
+
+/// A table with a row for each feature.
+fn table(
+    file: &str,
+    head: Vec<String>,
+    names: &[String],
+    rows: impl Iterator<Item = Vec<f64>>,
+) -> Result<Response, Problem> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let head: Vec<String> = iter::once("feature".to_owned()).chain(head).collect();
+    let rows = names.iter().zip(rows);
+    let rows = rows.map(|(name, row)| iter::once(name.clone()).chain(row.iter().map(f64::to_string)).collect());
+    for record in iter::once(head).chain(rows) {
+        writer.write_record(&record).map_err(Problem::internal)?;
+    }
+    let content = writer.into_inner().map_err(Problem::internal)?;
+    Ok(download("text/csv; charset=utf-8", file, content))
 }
 
 /// A file that a browser saves under this name.

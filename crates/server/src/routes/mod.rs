@@ -30,7 +30,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, Extension, Path as UrlPath, Request, State};
 use axum::http::{HeaderValue, Method, Version, header};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{get, post, put};
 use hyper::service::service_fn;
@@ -109,13 +109,18 @@ impl Routes {
 
 /// All routes; the files of `www` are served where there is no other.
 fn router(app: Arc<App>, www: Option<&Path>) -> Router {
-    let root = Router::new();
+    let listed = Router::new().route("/tasks", get(tasks::list));
     // A page has this path for itself.
-    let root = if www.is_none() { root.route("/", get(about::show)) } else { root };
-    let at_once = root
+    let listed = if www.is_none() { listed.route("/", get(about::show)) } else { listed };
+    let results = Router::new()
+        .route("/tasks/{id}/report", get(collector::report))
+        .route("/tasks/{id}/components", get(collector::components))
+        .route("/tasks/{id}/components.csv", get(collector::components_table))
+        .route("/tasks/{id}/covariance.csv", get(collector::covariance_table))
+        .route("/tasks/{id}/aggregate", get(collector::aggregate));
+    let at_once = in_browsers(listed)
         .route("/metrics", get(metrics::show))
         .route("/openapi.json", get(openapi::show))
-        .route("/tasks", get(tasks::list))
         .route("/tasks/{id}", get(tasks::show))
         .route("/tasks/{id}/status", get(tasks::status))
         .route_layer(from_fn_with_state(Arc::clone(&app), in_turn));
@@ -129,9 +134,9 @@ fn router(app: Arc<App>, www: Option<&Path>) -> Router {
         .route("/tasks/{id}/erasures", post(erasures::erase))
         .route(REPORTS, post(reports::take))
         .route("/tasks/{id}/recovery", get(recovery::show))
-        .route("/tasks/{id}/aggregate", get(collector::aggregate))
         .route("/tasks/{id}/events", get(events::listen))
         .route(GATEWAY, get(gateway::keys).post(gateway::take))
+        .merge(in_browsers(results))
         .merge(relayed)
         .route_layer(from_fn_with_state(Arc::clone(&app), audited::layer))
         .method_not_allowed_fallback(async || Problem::method_not_allowed())
@@ -144,6 +149,11 @@ fn router(app: Arc<App>, www: Option<&Path>) -> Router {
         Some(folder) => api.fallback_service(page::files(folder)),
     };
     routes.layer(from_fn_with_state(app, observe::layer))
+}
+
+/// Routes that collectors open in browsers.
+fn in_browsers(routes: Router<Arc<App>>) -> Router<Arc<App>> {
+    routes.route_layer(from_fn(collector::layer)).route_layer(from_fn_with_state(gzip::Kept::default(), gzip::layer))
 }
 
 /// The layer around routes that answer at once: a client with thousands of requests waits for itself, and others do not

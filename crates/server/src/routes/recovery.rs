@@ -48,12 +48,12 @@ impl FromRequestParts<Arc<App>> for Asked {
 
 impl Asked {
     /// Reads a request. Where no rank is needed, one is found by the test if there is none.
-    async fn read(parts: &mut Parts, app: &Arc<App>, rank_is_needed: bool) -> Result<Self, Problem> {
+    pub(super) async fn read(parts: &mut Parts, app: &Arc<App>, rank_is_needed: bool) -> Result<Self, Problem> {
         let client = Extension::from_request_parts(parts, app).await;
         let Extension(client) = client.map_err(Problem::internal)?;
         let first = app.find(UrlPath::from_request_parts(parts, app).await)?;
-        let asked = Query::from_request_parts(parts, app).await;
-        let asked = read_question(asked, first.task().dimension(), rank_is_needed);
+        let (query, dimension) = (Query::from_request_parts(parts, app).await, first.task().dimension());
+        let asked = read_question(query, dimension, rank_is_needed);
         let second = if matches!(asked, Ok((_, true))) { app.second_wave(&*first) } else { None };
         let open = |reports: &Arc<dyn TaskReports>| app.open_recovery(&reports.settings());
         let asker = if app.tokens.has(&parts.headers, Role::Collector)? {

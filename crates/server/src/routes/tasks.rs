@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use super::audited::Audited;
 use super::blocking;
+use super::collector::{self, ForEverybody, asks_for_page};
 use super::observe::RequestId;
 use super::relayed;
 use super::reports::not_committed;
@@ -38,7 +39,10 @@ const BESIDE_THE_TASK: usize = 64 << 10;
 const REFINED_BY: HeaderName = HeaderName::from_static("refined-by");
 
 /// `GET /tasks`.
-pub(super) async fn list(State(app): State<Arc<App>>) -> Response {
+pub(super) async fn list(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, Problem> {
+    if asks_for_page(&headers) {
+        return collector::list(&app, &headers);
+    }
     let (mut tasks, mut periods) = (Vec::new(), Map::new());
     for reports in app.store.tasks() {
         let id = reports.task().digest().to_string();
@@ -54,7 +58,7 @@ pub(super) async fn list(State(app): State<Arc<App>>) -> Response {
     if app.relay.get().is_some() {
         answer["relay"] = relayed::PATH.into();
     }
-    Json(answer).into_response()
+    Ok((Extension(ForEverybody), Json(answer)).into_response())
 }
 
 /// `GET /tasks/{id}`.

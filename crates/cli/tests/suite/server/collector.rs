@@ -1,6 +1,27 @@
 //! What a collector downloads and publishes, and sees in a browser.
 
+use std::io::Read as _;
+
+use flate2::read::GzDecoder;
+
 use super::harness::*;
+
+const BROWSER: (&str, &str) = ("accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8");
+const ELSEWHERE: (&str, &str) = ("origin", "https://elsewhere.example");
+
+/// The tokens as passwords, of `anyone` and of nobody.
+const COLLECTOR_PASSWORD: (&str, &str) =
+    ("authorization", "Basic YW55b25lOmNvbGxlY3Rvci0wMTIzNDU2Nzg5YWJjZGVmMDEyMzQ1Njc4OWFiY2RlZg==");
+const ADMIN_PASSWORD: (&str, &str) = ("authorization", "basic OmFkbWluLTAxMjM0NTY3ODlhYmNkZWYwMTIzNDU2Nzg5YWJjZGVm");
+
+fn closed(data: &Path) -> ServerConfig {
+    ServerConfig { open_recovery: false, ..config(data) }
+}
+
+/// What a browser is shown, with these headers too.
+fn shown(server: &Client, path: &str, headers: &[(&str, &str)]) -> Answer {
+    server.request("GET", path, &[&[BROWSER][..], headers].concat(), b"")
+}
 
 #[test]
 fn the_command_line_recovers_the_same_from_a_running_aggregator_as_from_a_file() {
@@ -26,4 +47,147 @@ fn the_command_line_recovers_the_same_from_a_running_aggregator_as_from_a_file()
     server.ask(Some(ADMIN), "GET", &sums, b"").refused(403, "token-role", &[]);
     let without = format!("recover --url {} --task task.json --rank 2", server.url(""));
     folder.refused(&without, 2, &["--token-file", "LDP_PCA_TOKEN"]);
+}
+
+#[test]
+fn a_browser_shows_the_list_and_the_results_with_the_token_as_its_password() {
+    let (_data, server) = serving(closed, &[task()]);
+    server.send(&task(), &body_of(1, 2_000));
+    let report = path(&task(), "/report");
+    for place in ["/", "/tasks", &report] {
+        for (header, status) in [
+            (("accept", "*/*"), 401),
+            (("authorization", "Basic YTpi"), 401),
+            (("authorization", "Basic ?"), 401),
+            (("authorization", "Bearer x"), 401),
+            (ADMIN_PASSWORD, 403),
+        ] {
+            let refused = shown(&server, place, &[header]);
+            assert_eq!(refused.status, status, "{place} {header:?}");
+            let challenge = if status == 401 { "Basic realm=\"collector\"" } else { "" };
+            assert_eq!(refused.header("www-authenticate"), challenge);
+            assert!(refused.text().starts_with("<!doctype html>"), "{refused:?}");
+        }
+        let found = shown(&server, place, &[COLLECTOR_PASSWORD]);
+        assert_eq!(found.status, 200, "{found:?}");
+        for (name, value) in [
+            ("content-type", "text/html; charset=utf-8"),
+            ("content-security-policy", ldp_pca_page::CSP),
+            ("referrer-policy", "no-referrer"),
+            ("cache-control", "no-store"),
+            ("x-content-type-options", "nosniff"),
+            ("cross-origin-resource-policy", "same-origin"),
+            ("vary", "accept, authorization"),
+        ] {
+            assert_eq!(found.header(name), value, "{place}");
+        }
+        // Behind a proxy everything is under a path that the server does not know.
+        let page = found.text();
+        assert!(!page.contains("href=\"/") && !page.contains("href=\"http"), "{page}");
+    }
+    let (list, result) = ["/tasks", &report].map(|place| shown(&server, place, &[COLLECTOR_PASSWORD])).into();
+    assert!(
+        list.text().contains(&format!("href=\"tasks/{}/report\"", task().digest())) && list.text().contains("2,000")
+    );
+    let strongest = &task().schema().feature_names()[3];
+    for part in ["href=\"../../tasks\"", "href=\"components.csv\"", "2,000", strongest] {
+        assert!(result.text().contains(part), "{part} is not in {}", result.text());
+    }
+    // A rank leads to downloads of the same one.
+    let two = shown(&server, &format!("{report}?rank=2"), &[COLLECTOR_PASSWORD]);
+    assert!(two.text().contains("href=\"components.csv?rank=2\""));
+    // Programs have what they had.
+    assert_eq!(server.get("/").json()["tasks"], "tasks");
+    assert_eq!(server.get("/tasks").json()["tasks"], json!([task().digest().to_string()]));
+    let refused = server.get(&report);
+    refused.refused(401, "token-missing", &["Bearer"]);
+    assert_eq!(refused.header("www-authenticate"), "Bearer");
+    assert!(server.ask(Some(COLLECTOR), "GET", &report, b"").text().contains("2,000"));
+    let password = server.request("GET", &path(&task(), "/recovery?rank=1"), &[COLLECTOR_PASSWORD], b"");
+    password.refused(401, "token-unknown", &["Bearer"]);
+}
+
+#[test]
+fn below_the_minimum_the_page_says_so_and_guesses_are_limited() {
+    let rate_limit = Some(RateLimit { per_second: 0.001, burst: 5 });
+    let (_data, server) = serving(|data| ServerConfig { minimum_batch: 20, rate_limit, ..closed(data) }, &[task()]);
+    server.send(&task(), &body_of(1, 19));
+    let report = path(&task(), "/report");
+    let few = shown(&server, &report, &[COLLECTOR_PASSWORD]);
+    assert_eq!((few.status, few.header("content-type")), (409, "text/html; charset=utf-8"));
+    assert!(few.text().contains("19 reports, and components need at least 20"), "{}", few.text());
+    let guess = || shown(&server, &report, &[("authorization", "Basic YTpi")]).status;
+    assert_eq!([guess(), guess(), guess(), guess()], [401, 401, 401, 429]);
+}
+
+#[test]
+fn a_page_of_another_site_has_nothing_of_what_a_browser_keeps_the_password_for() {
+    let (_data, server) = serving(closed, &[task()]);
+    server.send(&task(), &body_of(1, 30));
+    let places = ["/report", "/components", "/components.csv", "/covariance.csv", "/aggregate"];
+    for place in places.map(|rest| path(&task(), rest)).iter().map(String::as_str).chain(["/tasks"]) {
+        for (site, shown_as, status) in [
+            ("cross-site", "image", 403),
+            ("cross-site", "empty", 403),
+            ("same-site", "iframe", 403),
+            // A person follows a link.
+            ("cross-site", "document", 200),
+            ("same-origin", "document", 200),
+            ("none", "document", 200),
+        ] {
+            let browser = [("sec-fetch-site", site), ("sec-fetch-dest", shown_as), ELSEWHERE];
+            let answer = shown(&server, place, &[&browser[..], &[COLLECTOR_PASSWORD]].concat());
+            assert_eq!(answer.status, status, "{place} {site} {shown_as}");
+            assert_eq!(answer.header("access-control-allow-origin"), "", "{place}");
+            assert_eq!(answer.header("cross-origin-resource-policy"), "same-origin", "{place}");
+        }
+    }
+    let asked =
+        [ELSEWHERE, ("access-control-request-method", "GET"), ("access-control-request-headers", "authorization")];
+    let preflight = server.request("OPTIONS", &path(&task(), "/report"), &asked, b"");
+    assert_eq!(preflight.header("access-control-allow-origin"), "");
+}
+
+#[test]
+fn tables_are_those_of_the_command_line() {
+    let folder = task_folder();
+    let server = Running::start(config(&folder.path("data")), &[task()]);
+    let body = body_of(1, 300);
+    server.send(&task(), &body);
+    folder.write("sums.ldpa", aggregate_of(&task(), &body).to_bytes());
+    let files = "-o components.csv --covariance covariance.csv";
+    folder.run(&format!("recover sums.ldpa --task task.json --rank 2 --method pca {files}")).ok();
+    for file in ["components.csv", "covariance.csv"] {
+        let table = server.get(&path(&task(), &format!("/{file}?rank=2")));
+        assert_eq!(table.text(), folder.read_text(file));
+        assert_eq!(table.header("content-disposition"), format!("attachment; filename=\"{file}\""));
+    }
+    server.get(&path(&task(), "/covariance.csv?rank=9")).refused(400, "bad-rank", &["'9'"]);
+}
+
+#[test]
+fn pages_and_their_files_are_compressed_for_those_who_read_that() {
+    let www = Folder::new();
+    www.write("main.js", "export {};\n".repeat(1_000));
+    let (_data, server) = serving(|data| ServerConfig { www: Some(www.path("")), ..config(data) }, &[task()]);
+    server.send(&task(), &body_of(1, 30));
+    let unpacked = |answer: &Answer| {
+        let mut text = String::new();
+        GzDecoder::new(&answer.body[..]).read_to_string(&mut text).unwrap();
+        text
+    };
+    let asked = |path: &str, coding| server.request("GET", path, &[("accept-encoding", coding)], b"");
+    let result = asked(&path(&task(), "/report"), "br, gzip;q=0.5");
+    assert_eq!(result.header("content-encoding"), "gzip");
+    assert!(unpacked(&result).contains("30 reports") && 2 * result.body.len() < unpacked(&result).len());
+    for _ in 0..2 {
+        let file = asked("/main.js", "gzip");
+        assert!(file.body.len() < 1_000 && unpacked(&file).into_bytes() == www.read("main.js"));
+        assert_eq!(file.header("vary"), "accept-encoding");
+    }
+    for plain in [asked("/main.js", "br"), asked("/main.js", "gzip;q=0"), server.get("/main.js")] {
+        assert_eq!((plain.header("content-encoding"), &plain.body), ("", &www.read("main.js")));
+    }
+    www.write("main.js", "export { changed };\n".repeat(1_000));
+    assert!(unpacked(&asked("/main.js", "gzip")).starts_with("export { changed }"));
 }
