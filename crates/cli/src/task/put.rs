@@ -33,6 +33,11 @@ pub(crate) struct Put {
     /// Such as {"minimum_batch": 1000}; null takes one away (docs/http-api.md)
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
+    /// Let everybody have the components that stand out, for web pages
+    ///
+    /// At /tasks/ID/components; the setting `publish`
+    #[arg(long)]
+    publish: bool,
     /// Show what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
@@ -79,23 +84,25 @@ impl Change {
 impl Put {
     pub(super) fn run(self) -> Result<()> {
         let task = files::task(&self.task)?;
-        let settings = match &self.settings {
+        let mut settings = match &self.settings {
             Some(path) => {
                 let text = files::text(path)?;
-                // Checked here, where the file has a name, and no list. Sent as it is, because a null has a meaning.
+                // Checked here, where the file has a name, and no list. Sent with its nulls, which have a meaning.
                 serde_json::from_str::<Map<String, Value>>(&text)
-                    .and_then(|_| serde_json::from_str::<TaskSettings>(&text))
+                    .and_then(|settings| serde_json::from_str::<TaskSettings>(&text).map(|_| settings))
                     .map_err(|error| {
                         let problem = files::without_values(&error);
                         format!("not settings ({problem}): give JSON, as in {{\"minimum_batch\": 1000}}")
                     })
-                    .in_file(path)?;
-                text
+                    .in_file(path)?
             }
-            None => "{}".to_owned(),
+            None => Map::new(),
         };
+        if self.publish {
+            settings.insert("publish".into(), true.into());
+        }
         let aggregator = Aggregator::new(&self.url, Some(aggregator::needed_token(self.token_file.as_deref())?))?;
-        let body = format!("{{\"task\":{},\"settings\":{settings}}}", task.to_json());
+        let body = format!("{{\"task\":{},\"settings\":{}}}", task.to_json(), Value::Object(settings));
         let digest = task.digest().to_string();
         let place = format!("/tasks/{digest}");
         let path = format!("{place}{}", if self.dry_run { "?dry_run=true" } else { "" });

@@ -34,6 +34,8 @@ pub(crate) struct Answer {
     pub(crate) json: Bytes,
     /// What it is made of.
     pub(crate) found: recovery::Answer,
+    /// When it was ready.
+    pub(super) made: Instant,
 }
 
 /// The members of the library's answer that the interface has. They are borrowed: many components are large.
@@ -188,6 +190,7 @@ impl Answer {
             predicted_error: predicted.map(|found| (document.rank, found.sin_theta_squared / found.uninformed)),
             json: serde_json::to_vec(&document).map_err(Problem::internal)?.into(),
             found: answer,
+            made: Instant::now(),
         })
     }
 }

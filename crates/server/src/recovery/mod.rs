@@ -25,6 +25,9 @@ use super::store::{Counts, TaskReports, is_of};
 /// Questions per task whose answers are kept. Beyond them the least recently asked one is forgotten.
 const KEPT: usize = 16;
 
+/// How long an answer will do for published components, which all visitors of a page ask for.
+const PUBLISHED_LASTS: Duration = Duration::from_secs(60);
+
 /// Computations that one client without the collector's token may start, or wait for, at the same time.
 const OF_ONE_CLIENT: usize = 4;
 
@@ -65,6 +68,8 @@ impl Waves {
 pub(super) enum Asker {
     Collector,
     Anybody(Client),
+    /// As anybody, for published components.
+    Visitor(Client),
 }
 
 /// Held for as long as components are computed.
@@ -81,7 +86,7 @@ impl Recoveries {
     async fn enter(&self, asker: Asker) -> Result<Permit, Problem> {
         let (permits, portion) = match asker {
             Asker::Collector => (&self.of_collector, None),
-            Asker::Anybody(client) => {
+            Asker::Anybody(client) | Asker::Visitor(client) => {
                 let portion = self.of_clients.take(client, 1).map_err(|_| {
                     let detail = format!(
                         "{OF_ONE_CLIENT} kinds of components are being computed for your address: ask for others later"
@@ -133,7 +138,9 @@ impl RecoveryCache {
         records: u64,
     ) -> Result<Arc<Answer>, Problem> {
         // Reports are summed before they are counted, so an answer can be of a newer state than the count.
-        let fresh = |last: &Option<Arc<Answer>>| last.clone().filter(|answer| answer.records >= records);
+        let lasts = if let Asker::Visitor(_) = asker { PUBLISHED_LASTS } else { Duration::ZERO };
+        let is_fresh = |answer: &Arc<Answer>| answer.records >= records || answer.made.elapsed() < lasts;
+        let fresh = |last: &Option<Arc<Answer>>| last.clone().filter(is_fresh);
         let slot = self.slot(wanted.clone(), waves.second.as_ref());
         if let Some(answer) = fresh(&*slot.lock().await) {
             return Ok(answer);

@@ -8,7 +8,7 @@ use std::iter;
 use std::sync::Arc;
 
 use axum::body::{Body, to_bytes};
-use axum::extract::{FromRequestParts, RawQuery, Request, State};
+use axum::extract::{Extension, FromRequestParts, RawQuery, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
@@ -25,7 +25,7 @@ use super::recovery::{Asked, check_minimum, check_waves, recover};
 use crate::app::{App, unix_time};
 use crate::origins::RESOURCE_POLICY;
 use crate::problem::{Problem, Reason};
-use crate::recovery::Answer;
+use crate::recovery::{Answer, Asker};
 use crate::request::{Id, accepts};
 use crate::store::TaskReports;
 use crate::tokens::Role;
@@ -200,11 +200,27 @@ pub(super) async fn report(
     Ok(Html(html.await?).into_response())
 }
 
-/// `GET /tasks/{id}/components`.
-pub(super) async fn components(State(app): State<Arc<App>>, page: Page) -> Result<Response, Problem> {
-    let (reports, answer) = page.answer(&app).await?;
-    let components = PublishedComponents::of(&answer.found, reports.task()).map_err(Problem::internal)?;
-    Ok(download("application/json", "components.json", components.to_json().into()))
+/// `GET /tasks/{id}/components`. Where they are published, everybody gets those that a test finds, and chooses nothing.
+pub(super) async fn components(State(app): State<Arc<App>>, RawQuery(query): RawQuery, Page(asked): Page) -> Response {
+    let has_query = query.is_some_and(|query| !query.is_empty());
+    let asker = match asked.asker {
+        Ok(Asker::Collector) => Ok(Asker::Collector),
+        _ if asked.waves.first.settings().publishes() && !has_query => Ok(Asker::Visitor(asked.client)),
+        Err(_) if asked.waves.first.settings().publishes() => {
+            let detail = "what is published has no parameters: ask without a query, or with a collector's token";
+            Err(Reason::BadQuery.because(detail))
+        }
+        asker => asker,
+    };
+    let for_everybody = !matches!(asker, Ok(Asker::Collector));
+    let page = Page(Asked { asker, ..asked });
+    let document = async {
+        let (reports, answer) = page.answer(&app).await?;
+        let components = PublishedComponents::of(&answer.found, reports.task()).map_err(Problem::internal)?;
+        Ok::<_, Problem>(download("application/json", "components.json", components.to_json().into()))
+    };
+    let answer = document.await;
+    if for_everybody { (Extension(ForEverybody), answer).into_response() } else { answer.into_response() }
 }
 
 /// `GET /tasks/{id}/components.csv`.

@@ -48,6 +48,10 @@ pub struct TaskSettings {
     /// Whether everybody may see components, without the collector's token. Default: the server's setting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_recovery: Option<bool>,
+    /// Whether everybody may have the components that stand out, as a document that web pages use on the device.
+    /// Default false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub publish: Option<bool>,
     /// The number of reports after which a second wave of other people refines the components (docs/refinement.md). Its
     /// task shows everybody the components that the first wave found. Default: no second wave.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,6 +85,11 @@ impl TaskSettings {
         self.range_check.unwrap_or(true)
     }
 
+    /// Whether the components are published.
+    pub(crate) fn publishes(&self) -> bool {
+        self.publish == Some(true)
+    }
+
     /// The plan of the second wave, if there is to be one.
     pub(crate) fn plan(&self) -> Option<RefinementPlan> {
         let rank = self.refine_rank.unwrap_or(REFINE_RANK);
@@ -105,7 +114,8 @@ impl TaskSettings {
 
     /// The settings of the second wave's task.
     pub(crate) fn of_second_wave(&self) -> Self {
-        Self { refine_after: None, refine_rank: None, closed: None, refined_by: None, ..self.clone() }
+        let (publish, closed, refined_by) = (None, None, None);
+        Self { publish, refine_after: None, refine_rank: None, closed, refined_by, ..self.clone() }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::io::Read as _;
 
 use flate2::read::GzDecoder;
+use ldp_pca::components::PublishedComponents;
 
 use super::harness::*;
 
@@ -146,6 +147,34 @@ fn a_page_of_another_site_has_nothing_of_what_a_browser_keeps_the_password_for()
         [ELSEWHERE, ("access-control-request-method", "GET"), ("access-control-request-headers", "authorization")];
     let preflight = server.request("OPTIONS", &path(&task(), "/report"), &asked, b"");
     assert_eq!(preflight.header("access-control-allow-origin"), "");
+}
+
+#[test]
+fn published_components_are_for_everybody_who_then_chooses_nothing() {
+    let folder = task_folder();
+    let server = Running::start(ServerConfig { minimum_batch: 20, ..closed(&folder.path("data")) }, &[task()]);
+    let (components, body) = (path(&task(), "/components"), body_of(1, 2_000));
+    let visited = |query: &str| server.request("GET", &format!("{components}{query}"), &[ELSEWHERE], b"");
+    visited("").refused(401, "token-missing", &[]);
+    folder.write("token", ADMIN);
+    folder.run(&format!("task put task.json --publish --url {} --token-file token", server.url(""))).ok();
+    assert_eq!(server.status(&task())["settings"], json!({"publish": true}));
+    server.send(&task(), &body[..19 * 35]);
+    visited("").refused(409, "below-minimum-batch", &["at least 20"]);
+    server.send(&task(), &body);
+    let found = visited("");
+    assert_eq!((found.status, found.header("access-control-allow-origin")), (200, "*"));
+    let read = |answer: &Answer| PublishedComponents::from_json(answer.text()).unwrap();
+    assert_eq!((read(&found).task(), read(&found).records()), (task().digest(), 2_000));
+    visited("?rank=3").refused(400, "bad-query", &["no parameters"]);
+    server.recovery(&task(), "rank=1").refused(401, "token-missing", &[]);
+    // An answer is good for a minute, except for the collector.
+    server.send(&task(), &body_of(2, 10));
+    assert_eq!(visited("").body, found.body);
+    let chosen = server.ask(Some(COLLECTOR), "GET", &format!("{components}?rank=3"), b"");
+    assert_eq!((read(&chosen).rank(), read(&chosen).records()), (3, 2_010));
+    server.set(&task(), "", &json!({"publish": null}));
+    visited("").refused(401, "token-missing", &[]);
 }
 
 #[test]

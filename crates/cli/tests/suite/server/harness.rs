@@ -430,7 +430,7 @@ pub fn config(data: &Path) -> ServerConfig {
 pub fn put_body(task: &Task, settings: &TaskSettings) -> Vec<u8> {
     // All of them: what is not named would stay.
     let names = "minimum_batch max_records starts expires retention origins issued_ids range_check open_recovery \
-                 refine_after refine_rank";
+                 publish refine_after refine_rank";
     let mut all: serde_json::Map<String, Value> = names.split(' ').map(|name| (name.to_owned(), Value::Null)).collect();
     let count = all.len();
     let Ok(Value::Object(named)) = serde_json::to_value(settings) else { panic!("settings are an object") };

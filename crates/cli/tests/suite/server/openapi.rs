@@ -68,6 +68,7 @@ fn answers_have_the_members_of_the_document() {
         issued_ids: Some(true),
         range_check: Some(true),
         open_recovery: Some(true),
+        publish: Some(true),
         refine_after: Some(1),
         refine_rank: Some(1),
         closed: Some(true),
