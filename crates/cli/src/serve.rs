@@ -122,6 +122,8 @@ impl Serve {
                     say(true, format!("  warning: {} {lost}", task.damaged_reports));
                 }
             }
+            let results = format!("http://{}/tasks", server.local_addr());
+            say(false, format!("results, in a browser: {results}, with a collector's token as the password"));
             if server.tasks().is_empty() {
                 let token = admin.map(|path| format!(" --token-file {}", path.display())).unwrap_or_default();
                 let put = format!("ldp-pca task put task.json --url http://{}{token}", server.local_addr());

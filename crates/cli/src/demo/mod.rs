@@ -165,7 +165,8 @@ impl Demo {
     async fn serve_on(&self, address: &str) -> Result<()> {
         let stopped = stopped();
         tokio::pin!(stopped);
-        print_line(format_args!("\nserving at {address}; Ctrl-C ends it"))?;
+        print_line(format_args!("\nresults at {address}/tasks, in a browser"))?;
+        print_line(format_args!("serving at {address}; Ctrl-C ends it"))?;
         if let Some(www) = &self.www {
             let page = www.join("index.html");
             while !page.is_file() {

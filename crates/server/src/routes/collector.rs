@@ -216,7 +216,8 @@ pub(super) async fn components(State(app): State<Arc<App>>, RawQuery(query): Raw
     let page = Page(Asked { asker, ..asked });
     let document = async {
         let (reports, answer) = page.answer(&app).await?;
-        let components = PublishedComponents::of(&answer.found, reports.task()).map_err(Problem::internal)?;
+        let components = PublishedComponents::of(&answer.found, reports.task())
+            .map_err(|error| Reason::BadRank.because(error.to_string()))?;
         Ok::<_, Problem>(download("application/json", "components.json", components.to_json().into()))
     };
     let answer = document.await;
