@@ -109,7 +109,7 @@ impl Routes {
 
 /// All routes; the files of `www` are served where there is no other.
 fn router(app: Arc<App>, www: Option<&Path>) -> Router {
-    let listed = Router::new().route("/tasks", get(tasks::list));
+    let listed = Router::new().route("/tasks", get(tasks::index));
     // A page has this path for itself.
     let listed = if www.is_none() { listed.route("/", get(about::show)) } else { listed };
     let results = Router::new()
