@@ -37,6 +37,14 @@ export function columnsOf(task) {
   return JSON.parse(task).schema.columns;
 }
 
+/** What a numeric column reads of a text, as a form has it: its decimal number, or NaN if it is empty. */
+function numberIn(text) {
+  if (!/\S/.test(text)) return NaN;
+  const number = /^[-+.\de\s]{1,999}$/i.test(text) ? Number(text) : NaN;
+  // Another text fits no numeric column.
+  return Number.isNaN(number) ? text : number;
+}
+
 /** The types that a column's values may have. The first is the one to give. */
 const TYPES = { numeric: ["number"], categorical: ["string", "boolean", "bigint", "number"] };
 
@@ -77,7 +85,8 @@ export function readRecord(columns, record) {
     const types = TYPES[type];
     if (!types) return null;
     // An object, such as `given`, fits no column.
-    const value = found ? tried(() => record[isRow ? index : name], given) : given;
+    const held = found ? tried(() => record[isRow ? index : name], given) : given;
+    const value = typeof held === "string" && !listed ? numberIn(held) : held;
     if (value == null || [NaN, Infinity, -Infinity].includes(value)) return null;
     if (!types.includes(typeof value)) {
       note(found ? "type" : "missing", `column '${name}' is ${type}: give a ${types[0]} or null`, name);

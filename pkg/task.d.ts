@@ -96,12 +96,13 @@ export interface ImportedTask<V extends number = number> {
 }
 
 /**
- * One record: an object with a value for every column that is not ignored, by name (numbers for numeric columns;
- * strings, booleans or whole numbers for categorical ones), or one number per column in the order of the columns,
- * ignored ones included.
+ * One record: an object with a value for every column that is not ignored, by name (numbers for numeric columns, or
+ * their decimal texts, as forms have them; strings, booleans or whole numbers for categorical ones), or one number per
+ * column in the order of the columns, ignored ones included.
  *
- * A skipped question is `null`, `undefined` or NaN (or an infinite number, or a bigint of more than 64 bits): its
- * column contributes nothing. Only an object's own properties count. What does not fit its column counts as missing.
+ * A skipped question is `null`, `undefined`, NaN or an empty text (or an infinite number, or a bigint of more than 64
+ * bits): its column contributes nothing. Only an object's own properties count. What does not fit its column counts as
+ * missing.
  */
 export type RecordInput = RecordByName | RecordNumbers;
 
@@ -134,7 +135,7 @@ export type RecordOf<S extends Schema> = string extends S["columns"][number]["na
                 ? C["values"][number]
                 : C extends { type: "categorical" }
                   ? string
-                  : number)
+                  : number | string)
             | null
             | undefined;
         };

@@ -15,13 +15,19 @@ const throwing = () => { throw new Error("s3cret"); };
 export const HUGE = 2n ** (2n ** 19n);
 
 const NUMBERS = [0, -0, 40, -0.5, 52_001, 1e21, 1e100, 5e-324, Number.MAX_VALUE, -Number.MAX_VALUE];
-const TEXTS = ["", " ", "40", "a", "b", "other", "NaN", "spring 2019", "\u0000", "\u2028", "x".repeat(70_000)];
+const TEXTS = [
+  "", " ", "a", "b", "other", "NaN", "spring 2019", "\u0000", "\u2028", "x".repeat(70_000), "4,5", "0x28", "Infinity",
+  "1 2", "--1", "1e", "9".repeat(1000), `${" ".repeat(2000)}4`,
+];
+/** Texts, and the numbers that they are. */
+const DECIMALS = [["40", 40], [" -0.5\n", -0.5], ["+4.", 4], [".5", 0.5], ["1e3", 1000], ["1E-400", 0], ["-0", -0]];
 
 /** Values, and what a numeric and a categorical column read of each: nothing, where that is not said. */
 const VALUES = [
   () => [null], () => [undefined], () => [NaN], () => [Infinity], () => [-Infinity], () => [Number("1e999")],
   ...NUMBERS.map((value) => () => [value, value, `${value}`]),
   ...TEXTS.map((value) => () => [value, null, value]),
+  ...DECIMALS.map(([value, number]) => () => [value, number, value]), () => ["1e999", null, "1e999"],
   () => ["a\ud800", null, "a\ufffd"], () => [true, null, "true"], () => [40n, null, "40"],
   () => [2n ** 64n - 1n, null, "18446744073709551615"], () => [-(2n ** 63n), null, "-9223372036854775808"],
   () => [2n ** 64n], () => [-(2n ** 65n)], () => [HUGE], () => [Symbol("s3cret")], () => [() => "a"], () => [["a"]],

@@ -176,7 +176,7 @@ describe("the package", () => {
     const cases = [
       [{ ...RECORD, wieght: 70 }, "unknown", /^unknown columns: the task has height, note, plan$/],
       [{ plan: "free" }, "missing", number],
-      [{ height: "181", plan: "free" }, "type", number],
+      [{ height: "181 cm", plan: "free" }, "type", number],
       [{ height: 181, plan: [] }, "type", /^column 'plan' is categorical: give a string or null$/],
       [{ height: true, plan: "free" }, "type", number],
       [{ height: 181n, plan: "free" }, "type", number],
@@ -186,7 +186,7 @@ describe("the package", () => {
       [JSON.parse('{"__proto__": {"height": 181}, "plan": "free"}'), "missing", number],
       [JSON.parse('{"__proto__": 1, "height": 181, "plan": "free"}'), "unknown", /^unknown columns/],
       [[181, 0], "length", length],
-      [["181", 0, "free"], "type", number],
+      [["tall", 0, "free"], "type", number],
       [new Float64Array(4), "length", length],
       [new Date(), "missing", number],
     ];
@@ -269,6 +269,22 @@ describe("the package", () => {
     assert.equal(made(`${long}${" ".repeat(90)}`), made(long));
     for (const other of [`${long}x`, "x".repeat(2 ** 22), `${long}\ud800`]) assert.equal(made(other), made("gratis"));
     assert.notEqual(made(long), made("gratis"));
+  });
+
+  test("reads decimal texts as numbers, and empty ones as missing, as forms have them", () => {
+    const task = Task.parse(TASK);
+    const randomizer = new Randomizer(task, { ...LIMITS, strict: true });
+    const seeds = Array.from({ length: 16 }, (_, seed) => new Uint8Array(32).fill(seed));
+    const made = (record) => seeds.map((seed) => String(seededBy(seed)(() => randomizer.randomize(record)).bytes)).join();
+    for (const [text, value] of [["181", 181], [" 18.1e1 ", 181], ["-4", -4], ["", null], ["\n ", null], ["1e999", null]]) {
+      const record = { height: text, plan: "paid" };
+      assert.deepEqual(task.check(record), [], text);
+      assert.equal(made(record), made({ ...record, height: value }), text);
+      assert.equal(made([text, null, "paid"]), made(record), text);
+    }
+    for (const height of ["4,5", "0x10", "1 2", "Infinity", "four", "1".repeat(1000)]) {
+      assert.deepEqual(task.check({ height, plan: "paid" }).map(({ reason }) => reason), ["type"], height);
+    }
   });
 
   test("treats a missing value in every form as absent", () => {

@@ -69,7 +69,7 @@ test("the console has a warning once for each column, with its rule and without 
 });
 
 test("strict randomizers throw the first problem, and those for tests are strict by default", async () => {
-  const wrong = { height: "181", plan: [] };
+  const wrong = { height: "tall", plan: [] };
   const rule = /^column 'height' is numeric: give a number or null$/;
   await testing.init();
   const task = Task.parse(TASK);

@@ -31,7 +31,7 @@ randomizer.randomize({ height: 181, plan: "free", device: "phone", wieght: 70 })
 randomizer.randomize({ height: 181, device: "phone" });
 // @ts-expect-error an ignored column
 randomizer.randomize({ height: 181, plan: "free", device: "phone", note: "x" });
-// @ts-expect-error a text for a number
+// As forms have it.
 randomizer.randomize({ height: "181", plan: "free", device: "phone" });
 // @ts-expect-error a number for a category
 randomizer.randomize({ height: 181, plan: 1, device: "phone" });
