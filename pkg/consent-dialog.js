@@ -13,6 +13,7 @@ dialog {
   font: var(--ldp-pca-font, inherit);
   line-height: 1.5;
 }
+dialog:not([open]) { display: none; }
 dialog::backdrop { background: var(--ldp-pca-backdrop, rgb(0 0 0 / 0.6)); }
 h2 { margin: 0; font-size: 1.25em; line-height: 1.3; outline: none; }
 p, label { margin: 0.75em 0 0; overflow-wrap: anywhere; }
@@ -64,7 +65,7 @@ export class ConsentDialog extends (globalThis.HTMLElement ?? Object) {
 
   choose(statements, { choice } = {}) {
     const several = statements.length > 1;
-    const [{ leaves, stays, promise, scope, title, agree, decline, locale }] = statements;
+    const [{ who, leaves, stays, promise, scope, title, agree, decline, locale }] = statements;
     const warning = several && (choice ?? CHOICE[locale.split("-")[0]]);
     if (warning === undefined) throw new Error(`give 'choice', the sentence above a choice in '${locale}'`);
     this.#close();
@@ -96,12 +97,14 @@ export class ConsentDialog extends (globalThis.HTMLElement ?? Object) {
     const guarantee = several ? choices : make("p", promise);
     const row = within("div", ...buttons);
     const [second, last] = [stays, scope].map((sentence) => make("p", sentence));
-    const first = alike ? [make("p", leaves)] : [];
+    const first = [who, alike && leaves].filter(Boolean).map((sentence) => make("p", sentence));
     dialog.replaceChildren(heading, ...first, second, guarantee, last, make("slot"), row);
     dialog.lang = locale;
     dialog.dir = "auto";
     dialog.setAttribute("aria-labelledby", "title");
-    dialog.showModal();
+    // Before 2022 browsers have no modal dialogs: there it opens in its place.
+    if (dialog.showModal) dialog.showModal();
+    else dialog.setAttribute("open", "");
     // So that it is read from its beginning, and no key that was meant for the page answers.
     heading.focus();
     return new Promise((resolve) => {
@@ -121,7 +124,8 @@ export class ConsentDialog extends (globalThis.HTMLElement ?? Object) {
   #close(chosen) {
     const answer = this.#answer;
     this.#answer = undefined;
-    if (this.#dialog.open) this.#dialog.close();
+    this.#dialog.close?.();
+    this.#dialog.removeAttribute("open");
     answer?.(chosen);
   }
 }

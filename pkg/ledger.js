@@ -8,6 +8,7 @@
 
 import { allowed, asked, campaigns, within } from "./checks.js";
 import { failure, LdpPcaError, SubmitError } from "./errors.js";
+import { anyOf } from "./reach.js";
 import { promising, reportOf } from "./report.js";
 import { absolute, checked, deliver, isFinal, issuedId } from "./submit.js";
 
@@ -173,7 +174,7 @@ export class PrivacyLedger {
     const end = performance.now() + deadline;
     const stop = new AbortController();
     const late = AbortSignal.timeout(deadline);
-    const signal = AbortSignal.any([stop.signal, late, options.signal ?? late]);
+    const signal = anyOf(stop.signal, late, options.signal ?? late);
     const limits = () => ({ ...options, url: placeOf(entry), signal, deadline: Math.max(0, end - performance.now()) });
     // A report that cannot be recorded as sent is sent once more, and counted once.
     const edit = (change) => this.#edit(entry.taskDigest, change);
@@ -212,7 +213,7 @@ export class PrivacyLedger {
       const locks = this.persistent && globalThis.navigator?.locks;
       // One tab at a time sends it. Without its turn, which a page that was left may keep, it is at worst sent in vain.
       const turn = AbortSignal.timeout(TURN);
-      const waiting = { signal: AbortSignal.any([signal, turn]) };
+      const waiting = { signal: anyOf(signal, turn) };
       try {
         if (locks) return await locks.request(`${this.#name}/${entry.taskDigest}`, waiting, send);
       } catch (cause) {

@@ -10,6 +10,18 @@ export function withoutUser(address) {
   return address;
 }
 
+/** A signal that aborts with the first of these, in browsers before 2024 too. */
+export function anyOf(...signals) {
+  if (AbortSignal.any) return AbortSignal.any(signals);
+  const first = new AbortController();
+  for (const signal of signals) {
+    const abort = () => first.abort(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort, first);
+  }
+  return first.signal;
+}
+
 /** The result of `read` for the answer. Its own errors of this code are passed on; all others fail with the code. */
 export async function reach(code, url, options, timeout, read) {
   const limit = AbortSignal.timeout(timeout);
@@ -23,14 +35,14 @@ export async function reach(code, url, options, timeout, read) {
   globalThis.addEventListener?.("securitypolicyviolation", violation, over);
   let response;
   try {
-    response = await fetch(url, { ...options, signal: AbortSignal.any([limit, options.signal ?? limit]) });
+    response = await fetch(url, { ...options, signal: anyOf(limit, options.signal ?? limit) });
     return await read(response);
   } catch (cause) {
     options.signal?.throwIfAborted();
     if (cause.code === code) throw cause;
     // The event has a task of its own.
     await new Promise((resolve) => setTimeout(resolve));
-    let why = `is it down, or does CORS or the page's connect-src forbid it? ${cause.message}`;
+    let why = `is it down, or does it or the page's connect-src not allow this? ${cause.message}`;
     if (limit.aborted) why = `it took over ${timeout} ms`;
     else if (forbidden) why = "the page's policy forbids it: add its origin to connect-src";
     else if (globalThis.navigator?.onLine === false) why = "the device is offline";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 
 import { failure } from "../../pkg/errors.js";
-import { reach } from "../../pkg/reach.js";
+import { anyOf, reach } from "../../pkg/reach.js";
 
 const url = "https://a.example/path";
 const cause = new TypeError("no network");
@@ -53,7 +53,7 @@ test("what is read of the answer is the result, and the options are passed on", 
 test("a failure has the code, the address and its cause, and guesses when it knows nothing", async () => {
   const error = await failed();
   assert.deepEqual([error.code, error.cause, error.status], ["fetch", cause, undefined]);
-  const guess = "is it down, or does CORS or the page's connect-src forbid it? no network";
+  const guess = "is it down, or does it or the page's connect-src not allow this? no network";
   assert.equal(error.message, `no answer from ${url}: ${guess}`);
   // A request has its address within.
   assert.equal((await failed(new Request(url))).message, `no answer from ${url}: ${guess}`);
@@ -71,6 +71,24 @@ test("it says what takes too long, and a caller's own reason is thrown as it is"
   controller.abort("enough");
   assert.equal(await left, "enough");
   clearTimeout(awake);
+});
+
+test("a browser without AbortSignal.any stops with the first signal, with its reason", async (t) => {
+  const { any } = AbortSignal;
+  t.after(() => (AbortSignal.any = any));
+  AbortSignal.any = undefined;
+  const [one, other] = [new AbortController(), new AbortController()];
+  const signal = anyOf(one.signal, other.signal);
+  assert.equal(signal.aborted, false);
+  other.abort("enough");
+  one.abort("later");
+  assert.deepEqual([signal.aborted, signal.reason], [true, "enough"]);
+  assert.equal(anyOf(new AbortController().signal, one.signal).reason, "later");
+  answer = (_, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  const controller = new AbortController();
+  const left = failed(url, { signal: controller.signal });
+  controller.abort("left");
+  assert.equal(await left, "left");
 });
 
 test("it says what the page's policy forbids, if that is this request", async () => {
