@@ -7,48 +7,65 @@ import { failure } from "./errors.js";
 export const en = {
   locale: "en",
   title: "May this device take part?",
+  who: "Who asks: {collector}. What for: {purpose}.",
   leaves:
-    "One report of {bytes} bytes leaves this device. It is randomized here from: {columns}. The page may have asked " +
-    "for the report's number already, without any values.",
-  stays: "The values themselves stay on this device.",
+    "One report of {bytes} bytes leaves this device. It is made here, with random changes, from: {columns}. The page " +
+    "may have asked for the report's number already, without any of these details.",
+  stays: "The details themselves stay on this device.",
   promise:
-    "Anyone who sees the report, its receiver included, can test it for certain values. A test that falsely accuses " +
-    "{others} % of those who have others finds at most {found} % of those who have them; without the report, " +
-    "{others} %.",
+    "Anyone who sees the report, its receiver included, can guess from it whether something is true of you. Suppose " +
+    "that of 1000 people of whom it is not true they wrongly suspect {others}. Then of 1000 people of whom it is true " +
+    "they rightly suspect, on average, at most {found}; without the report, {others}.",
   scope: "This holds for one report. What several reports reveal adds up.",
   repeated:
-    "This page asks again. From all reports of one period, such a test finds at most {inPeriod} %; from all that the " +
-    "page ever makes, at most {inAll} %, which is what holds for values that stay the same.",
+    "This page asks again. From all reports of one period together they rightly suspect at most {inPeriod}; from all " +
+    "that the page ever makes, at most {inAll}, which is the number for details that stay the same.",
   agree: "Agree",
   decline: "Decline",
 };
 
-export function consent(task, { sentences = en, locale = sentences.locale, labels = {}, limits } = {}) {
+/** Refuses sentences that say less than the English ones, or have no place for what those have one for. */
+export function complete(sentences, english = en) {
+  for (const [name, text] of Object.entries(english)) {
+    const said = sentences?.[name] || undefined;
+    if (!text.match) complete(said, text);
+    else if (!["", ...(text.match(/\{\w+\}/g) ?? [])].every((hole) => said?.includes(hole))) {
+      throw failure("argument", `the sentences lack '${name}', or a {place} in it`);
+    }
+  }
+}
+
+export function consent(
+  task,
+  { sentences = en, locale = sentences.locale, labels = {}, collector = "", purpose = "", limits } = {},
+) {
   const { detection, reportBytes } = task;
   const read = columnsOf(task).filter(({ type }) => type !== "ignored");
-  // Never less than it is.
-  const percent = (share) =>
-    (100 * share).toLocaleString(locale, { maximumSignificantDigits: 3, roundingMode: "ceil" });
+  const count = (number) => number.toLocaleString(locale);
   const values = {
-    bytes: reportBytes.toLocaleString(locale),
+    collector,
+    purpose,
+    bytes: count(reportBytes),
     columns: new Intl.ListFormat(locale, { type: "unit" }).format(
       read.map(({ name, label = name }) => labels[name] ?? label),
     ),
-    others: percent(detection.falseAlarms),
-    found: percent(detection.power),
-    ...(limits && adding(limits, detection, percent)),
+    // Of 1000 people, and never fewer than it is.
+    others: count(Math.ceil(1000 * detection.falseAlarms)),
+    found: count(Math.ceil(1000 * detection.power)),
+    ...(limits && adding(limits, detection, (share) => count(Math.ceil(1000 * share)))),
   };
+  complete(sentences);
   /** @type {Record<keyof typeof en, string>} */
   const said = {};
-  for (const name in en) {
-    // A page that asks again says it in place of the scope.
-    if (name === "repeated") continue;
-    const from = limits && name === "scope" ? "repeated" : name;
-    if (!sentences[from]) throw failure("argument", `the sentences lack '${from}'`);
-    said[name] = sentences[from].replace(/\{(\w+)\}/g, (hole, value) => values[value] ?? hole);
-  }
+  for (const name in en) said[name] = sentences[name].replace(/\{(\w+)\}/g, (hole, value) => values[value] ?? hole);
+  // A page that asks again says it in place of the scope.
+  const { repeated } = said;
+  delete said.repeated;
+  if (limits) said.scope = repeated;
+  if (!collector || !purpose) said.who = "";
+  const { who, leaves, stays, promise, scope } = said;
   return {
-    text: `${said.leaves} ${said.stays} ${said.promise} ${said.scope}`,
+    text: [who, leaves, stays, promise, scope].join(" ").trim(),
     ...said,
     locale,
     columns: read.map(({ name }) => name),
@@ -64,13 +81,13 @@ export function consent(task, { sentences = en, locale = sentences.locale, label
  * The most that a test finds of all reports of one period, and of all reports, which a ledger with these limits lets
  * through: the power of the best test of what is (epsilon, delta)-private (Kairouz, Oh & Viswanath 2015, Theorem 2.1).
  */
-function adding({ maxEpsilon, maxEpsilonPerPeriod = maxEpsilon, maxDelta = 1e-5 }, { falseAlarms }, percent) {
+function adding({ maxEpsilon, maxEpsilonPerPeriod = maxEpsilon, maxDelta = 1e-5 }, { falseAlarms }, said) {
   const inPeriod = Math.min(maxEpsilon, maxEpsilonPerPeriod);
   // For the limits themselves.
   allowed({ epsilon: 0, delta: 0 }, { maxEpsilon: inPeriod, maxDelta });
   const found = (epsilon) => {
     const [up, rest] = [Math.exp(epsilon), 1 - maxDelta - falseAlarms];
-    return percent(Math.min(up * falseAlarms + maxDelta, 1 - rest / up, 1));
+    return said(Math.min(up * falseAlarms + maxDelta, 1 - rest / up, 1));
   };
   return { inPeriod: found(inPeriod), inAll: found(maxEpsilon) };
 }

@@ -29,7 +29,9 @@ let family;
 before(async () => {
   await init();
   const task = Task.parse(TASK);
-  statements = { en: consent(task), de: consent(task, { sentences: de, labels: { height: "Größe", plan: "Tarif" } }) };
+  const page = { collector: "the library", purpose: "a study of its readers" };
+  const labels = { height: "Größe", plan: "Tarif" };
+  statements = { en: consent(task, page), de: consent(task, { ...page, sentences: de, labels }) };
   family = [1, 4].map((epsilon) => consent(Task.parse({ ...TASK, mechanism: { ...TASK.mechanism, epsilon } })));
   server = await serve(ROOT, { "/": PAGE }, POLICY);
 });
@@ -88,8 +90,8 @@ for (const [name, launch] of Object.entries(BROWSERS)) {
             text: dialog.textContent,
           };
         });
-        const { title, leaves, stays, promise, scope, decline, agree } = statement;
-        const text = [title, leaves, stays, promise, scope, decline, agree].join("");
+        const { title, who, leaves, stays, promise, scope, decline, agree } = statement;
+        const text = [title, who, leaves, stays, promise, scope, decline, agree].join("");
         assert.deepEqual(shown, { name: title, lang: language, modal: true, styled: true, text });
         await assertAccessible(page);
         assert.deepEqual(errors, []);
@@ -197,6 +199,27 @@ for (const [name, launch] of Object.entries(BROWSERS)) {
         return [...found, await third];
       }, statements.en);
       assert.deepEqual(answers, [false, "asked", false, true]);
+      await page.close();
+    });
+
+    test("where there are no modal dialogs it opens in its place, and asks", async () => {
+      const { page, errors } = await openPage(browser, server.url);
+      const answers = await page.evaluate(async (statement) => {
+        for (const method of ["showModal", "close"]) delete HTMLDialogElement.prototype[method];
+        await import("/pkg/consent-dialog.js");
+        const element = document.querySelector("ldp-pca-consent");
+        const dialog = element.shadowRoot.querySelector("dialog");
+        const found = [];
+        for (const button of [1, 0]) {
+          const answer = element.ask(statement);
+          found.push(dialog.checkVisibility());
+          element.shadowRoot.querySelectorAll("button")[button].click();
+          found.push(await answer, dialog.checkVisibility());
+        }
+        return found;
+      }, statements.en);
+      assert.deepEqual(answers, [true, true, false, true, false, false]);
+      assert.deepEqual(errors, []);
       await page.close();
     });
 

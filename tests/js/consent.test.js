@@ -1,24 +1,28 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { before, test } from "node:test";
 
+import { failure } from "../../pkg/errors.js";
 import { consent, init, LdpPcaError, Task } from "../../pkg/inline.js";
-import { de, en } from "../../pkg/sentences.js";
+import { de, en, explain } from "../../pkg/sentences.js";
 import { numericColumns, TASK } from "./task.js";
 
 before(() => init());
 
 test("the statement says what leaves, what stays, and what is promised, in words and in numbers", () => {
   const task = Task.parse(TASK);
-  const statement = consent(task);
+  const statement = consent(task, { collector: "Example Club", purpose: "a study of bodies" });
   assert.deepEqual(statement, {
-    text: [statement.leaves, statement.stays, statement.promise, statement.scope].join(" "),
+    text: ["who", "leaves", "stays", "promise", "scope"].map((name) => statement[name]).join(" "),
+    who: "Who asks: Example Club. What for: a study of bodies.",
     leaves:
-      "One report of 35 bytes leaves this device. It is randomized here from: height, plan. The page may have asked " +
-      "for the report's number already, without any values.",
-    stays: "The values themselves stay on this device.",
+      "One report of 35 bytes leaves this device. It is made here, with random changes, from: height, plan. The page " +
+      "may have asked for the report's number already, without any of these details.",
+    stays: "The details themselves stay on this device.",
     promise:
-      "Anyone who sees the report, its receiver included, can test it for certain values. A test that falsely " +
-      "accuses 1 % of those who have others finds at most 7.39 % of those who have them; without the report, 1 %.",
+      "Anyone who sees the report, its receiver included, can guess from it whether something is true of you. " +
+      "Suppose that of 1000 people of whom it is not true they wrongly suspect 10. Then of 1000 people of whom it is " +
+      "true they rightly suspect, on average, at most 74; without the report, 10.",
     scope: "This holds for one report. What several reports reveal adds up.",
     title: "May this device take part?",
     agree: "Agree",
@@ -32,6 +36,11 @@ test("the statement says what leaves, what stays, and what is promised, in words
     taskDigest: task.digest,
   });
   assert.deepEqual(JSON.parse(JSON.stringify(statement)), { ...statement, guarantee: { ...task.guarantee } });
+  // What a page does not say is not half said.
+  for (const less of [undefined, { collector: "Example Club" }, { purpose: "a study" }]) {
+    const { who, text } = consent(task, less);
+    assert.deepEqual([who, text.slice(0, 10)], ["", "One report"]);
+  }
 });
 
 // The largest power of a test with 1 % false alarms, for normal noise calibrated to (epsilon, 1e-6): with 50 digits, by
@@ -51,12 +60,10 @@ test("what a test finds at most is never below what the best one does, for eithe
       [{ type: "gaussian", epsilon, delta: 1e-6, calibration: "analytic" }, gaussian],
     ]) {
       const { promise, detection } = consent(Task.parse({ ...TASK, mechanism }));
-      const [, found] = promise.match(/finds at most ([\d.]+) % of those who have them; without the report, 1 %\.$/);
-      const stated = Number(found);
-      assert.ok(
-        stated >= 100 * (power - 1e-11) && stated < 101 * power,
-        `${stated} % for ${power}, epsilon ${epsilon}`,
-      );
+      const [, found] = promise.match(/suspect 10\. Then .* at most ([\d,]+); without the report, 10\.$/);
+      const stated = Number(found.replace(",", ""));
+      const exact = 1000 * power;
+      assert.ok(stated >= exact - 1e-8 && stated < exact + 1, `${stated} of 1000 for ${power}, epsilon ${epsilon}`);
       assert.ok(Math.abs(detection.power - power) < 1e-9, `${detection.power} for ${power}`);
     }
   }
@@ -70,24 +77,76 @@ test("it speaks German, with its numbers, and knows columns by the labels that v
   assert.match(consent(large, { sentences: de, locale: "de-CH" }).leaves, /von 1['’]8\d\d Byte/);
 
   const german = consent(Task.parse(TASK), { sentences: de, labels: { height: "Größe", plan: "{found}" } });
-  assert.match(german.leaves, /zufällig verändert: Größe, \{found\}\. .* schon angefordert, ohne .* Angaben\.$/);
-  assert.match(german.promise, /die 1\u00a0% der Menschen .* höchstens 7,39\u00a0% derer/);
+  assert.match(german.leaves, /aus diesen Angaben: Größe, \{found\}\. .* schon angefordert, ohne .* Angaben\.$/);
+  assert.match(german.promise, /1000 Menschen, .* 10 zu Unrecht .* 1000 Menschen, .* höchstens 74 zu Recht .* 10\.$/);
   assert.deepEqual([german.locale, german.agree, german.decline], ["de", "Zustimmen", "Ablehnen"]);
   assert.deepEqual(german.columns, ["height", "plan"]);
 
   // Those of the task itself, where the page has no others.
   const known = TASK.schema.columns.map((column) => ({ ...column, label: `your ${column.name}` }));
   const labelled = Task.parse({ ...TASK, schema: { columns: known } });
-  assert.match(consent(labelled, { labels: { plan: "plan" } }).leaves, /randomized here from: your height, plan\. /);
+  assert.match(consent(labelled, { labels: { plan: "plan" } }).leaves, /random changes, from: your height, plan\. /);
   assert.notEqual(labelled.digest, Task.parse(TASK).digest);
 });
 
 test("every language says all, and an app's own may not say less", () => {
-  const holes = (sentences) => Object.entries(sentences).map(([name, text]) => [name, text.match(/\{\w+\}/g)?.sort()]);
-  const named = (sentences) => holes(sentences).map(([name, found]) => [name, [...new Set(found)]]);
+  const texts = ({ outcomes, errors, ...texts }) => Object.entries({ ...texts, ...outcomes, ...errors });
+  const named = (sentences) => texts(sentences).map(([name, text]) => [name, text.match(/\{\w+\}/g)?.sort()]);
   assert.deepEqual(named(de), named(en));
   const { promise, ...less } = en;
-  assert.throws(() => consent(Task.parse(TASK), { sentences: less }), { code: "argument", message: /'promise'/ });
+  const task = Task.parse(TASK);
+  for (const [sentences, name] of [
+    [less, "promise"],
+    [{ ...en, agree: "" }, "agree"],
+    [{ ...en, promise: promise.replace("{found}", "{fuond}") }, "promise"],
+    [{ ...en, who: "{collector}" }, "who"],
+  ]) {
+    const expected = { code: "argument", message: `the sentences lack '${name}', or a {place} in it` };
+    assert.throws(() => consent(task, { sentences }), expected);
+    assert.throws(() => explain({ status: "accepted" }, sentences), expected);
+  }
+  const { offline, ...errors } = en.errors;
+  for (const sentences of [{ ...en, errors }, { ...en, errors: undefined }]) {
+    assert.throws(() => explain({ status: "accepted" }, sentences), { code: "argument", message: /'offline'/ });
+  }
+});
+
+test("what became of a report, and every error, is told in a sentence without technical words", (t) => {
+  const read = (file) => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
+  for (const status of ["accepted", "duplicate", "relayed", "pending", "declined"]) {
+    assert.equal(explain({ status }), en.outcomes[status]);
+  }
+  const codes = [...read("pkg/errors.js").matchAll(/family\(\s*"\w+",\s*"([a-z -]+)"/g)].flatMap(([, list]) => list.split(" "));
+  const types = [...read("crates/server/src/routes/openapi.json").matchAll(/problem:([a-z-]+)/g)].map(([, type]) => type);
+  assert.ok(codes.length > 25 && types.length > 30);
+  const told = [
+    ...codes.map((code) => failure(code, "CORS or connect-src")),
+    ...types.map((type) => failure("refused", "CORS", { status: 403, type })),
+  ];
+  for (const error of [...told, new TypeError("x is undefined"), "enough", undefined, null]) {
+    for (const sentences of [en, de]) {
+      assert.ok(Object.values(sentences.errors).includes(explain(error, sentences)), `${error?.code} ${error?.type}`);
+    }
+  }
+  // The errors that a page cannot prevent are none of its mistakes.
+  const mistakes = told.filter((error) => explain(error) === en.errors.page).map(({ code }) => code);
+  assert.deepEqual(mistakes, [
+    "argument", "task", "max-epsilon", "max-delta", "max-report-bytes", "max-draws", "schema", "record", "report",
+    "destination",
+  ]);
+  const refused = (type, code = "refused") => explain({ status: "refused", error: failure(code, "", { type }) });
+  assert.deepEqual(
+    ["task-expired", "task-refined", "quota", "task-not-started", "report-checksum"].map((type) => refused(type)),
+    ["over", "over", "full", "early", "refused"].map((name) => en.errors[name]),
+  );
+  assert.equal(refused(undefined, "spent"), en.errors.withdrawn);
+  assert.equal(explain(failure("fetch", "", { status: 404 })), en.errors.over);
+  assert.equal(explain(failure("network", "")), en.errors.unreachable);
+  const before = Object.getOwnPropertyDescriptor(globalThis, "navigator") ?? { value: undefined, configurable: true };
+  t.after(() => Object.defineProperty(globalThis, "navigator", before));
+  Object.defineProperty(globalThis, "navigator", { value: { onLine: false }, configurable: true });
+  assert.equal(explain(failure("network", "")), en.errors.offline);
+  assert.equal(explain(failure("budget", "")), en.errors.budget);
 });
 
 test("a freed task gives no statement", () => {

@@ -11,7 +11,8 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const PACKAGE = join(ROOT, "pkg");
 const TYPES = join(ROOT, "tests/types");
 
-// The classes of the two sides are not each other's, so of what functions return only plain data is compared.
+// The classes of the two sides are not each other's, so of what functions return only plain data is compared. Of what a
+// constant's texts must have within, the JavaScript knows nothing.
 const SHAPE = `
 type Callable = (...given: any) => unknown;
 type Plain<R> = { [K in keyof R]: Exclude<R[K], Callable> };
@@ -19,18 +20,19 @@ type Result<R> = R extends Promise<infer P> ? Promise<Result<P>> : R extends Pla
 type Returning<F> = F extends (...given: infer G) => infer R ? (...given: G) => Result<R> : never;
 type Methods<T> = { [K in keyof T as K extends string ? (T[K] extends Callable ? K : never) : never]: Returning<T[K]> };
 type Class<V, I> = Methods<V> & { prototype: Methods<I> };
-type Value<V> = V extends Callable ? Returning<V> : V extends { prototype: infer I } ? Class<V, I> : V;
+type Written<V> = V extends string ? string : V extends object ? { [K in keyof V]: Written<V[K]> } : V;
+type Value<V> = V extends Callable ? Returning<V> : V extends { prototype: infer I } ? Class<V, I> : Written<V>;
 export type Shape<M> = { [K in keyof M]: Value<M[K]> };
 `;
 // The files that the builds for WebAssembly make.
-const GENERATED = `declare module "*/ldp_pca.js";\ndeclare module "*/ldp_pca_bg.wasm.js";\n`;
+const GENERATED = ["ldp_pca.js", "ldp_pca_bg.wasm.js", "ldp_pca_bg.wasm"].map((name) => `declare module "*/${name}";\n`);
 
 const folder = mkdtempSync(join(tmpdir(), "ldp-pca-implementation-"));
 try {
   const { exports } = JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8"));
   cpSync(PACKAGE, join(folder, "pkg"), { recursive: true, filter: (file) => !/\.d\.ts$|\bwasm$/.test(file) });
   writeFileSync(join(folder, "shape.ts"), SHAPE);
-  writeFileSync(join(folder, "generated.d.ts"), GENERATED);
+  writeFileSync(join(folder, "generated.d.ts"), GENERATED.join(""));
   for (const { types, ...entries } of Object.values(exports)) {
     if (!types) continue;
     for (const entry of Object.values(entries)) {

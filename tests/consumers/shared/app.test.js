@@ -20,7 +20,7 @@ async function visit() {
 
 test("a visitor who agrees is counted, once", async () => {
   expect(await visit()).toBe("Counted.");
-  expect(document.body.textContent).toMatch(/The values themselves stay on this device/);
+  expect(document.body.textContent).toMatch(/The details themselves stay on this device/);
   expect(sent.map(({ record }) => record)).toEqual([{ running: 4, cycling: 5, reading: -2, plan: "paid" }]);
   expect(await visit()).toBe("Counted before.");
   expect(sent.length).toBe(1);
