@@ -1,9 +1,12 @@
 import type { Outcome } from "./ledger.js";
-import type { RecordByName, TaskDocument } from "./task.js";
+import type { ImportedTask, RecordByName, TaskDocument } from "./task.js";
 
-// Like the client of `ldp-pca`, with promises that resolve at once where `ldp-pca/worker` has some. Its reports
+// Like the client of `ldp-pca` and like `ldp-pca/collect`, with promises that resolve at once where `ldp-pca/worker` has some. Its reports
 // guarantee nothing: their `guarantee` is `null`. Its randomizers are strict, unless they have `strict: false`.
 export * from "./index.js";
+export { collect, formRecord, resume } from "./collect.js";
+export type { CollectOptions, Declined } from "./collect.js";
+export * from "./sentences.js";
 
 /** A report that would have left the device. */
 export interface SentReport {
@@ -28,7 +31,7 @@ export interface ResetOptions {
    * The JSON of the tasks that `Task.fetch` finds, at every URL: the one with the expected `digest`, or the first. None
    * by default.
    */
-  readonly tasks?: readonly (TaskDocument | string)[];
+  readonly tasks?: readonly (TaskDocument | ImportedTask | string)[];
 }
 
 /**

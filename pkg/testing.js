@@ -3,6 +3,7 @@
 
 import { Randomizer as PrivateRandomizer, Task as FetchedTask } from "./api.js";
 import { asked, expectDigest, isOwn } from "./checks.js";
+import { collecting } from "./collecting.js";
 import { failure } from "./errors.js";
 import { init as load } from "./inline.js";
 import { memory, PrivacyLedger as StoredLedger } from "./ledger.js";
@@ -10,7 +11,9 @@ import { Report, reportOf } from "./report.js";
 import { seededBy } from "./seeded.js";
 import { checked } from "./submit.js";
 
+export { formRecord } from "./collecting.js";
 export * from "./inline.js";
+export * from "./sentences.js";
 
 /** The answers of the simulated aggregator, and of a relay before it, by the status of the ledger's outcome. */
 const ANSWERS = {
@@ -105,6 +108,8 @@ export async function issuedId(task, options) {
   issued += 1;
   return issued.toString(16).padStart(32, "0");
 }
+
+export const { collect, resume } = collecting({ init, issuedId, PrivacyLedger, Randomizer, Task });
 
 /** Ends the worker, where this stands for `ldp-pca/worker`. */
 export function terminate() {}

@@ -14,12 +14,13 @@ const PACKAGE = join(ROOT, "pkg");
 /** All that the package holds, in the order of the alphabet. */
 const FILES = `
   CHANGELOG.md LICENSE-APACHE LICENSE-MIT README.md api.d.ts api.js bind.js boundary.js checks.js client.d.ts
-  client.js common.d.ts common.js components.d.ts components.js consent-dialog.d.ts consent-dialog.js consent.d.ts
-  consent.js errors.d.ts errors.js index.d.ts index.js inline.js instantiate.js lab-api.js lab-exports.js lab-node.js
-  lab.d.ts lab.js ldp-pca-error.js ledger.d.ts ledger.js package.json reach.js relay.js report.d.ts report.js seeded.js
-  sentences.d.ts sentences.js submit.d.ts submit.js task.d.ts testing.d.ts testing.js wasm/client/ldp_pca.js
-  wasm/client/ldp_pca_bg.wasm wasm/client/ldp_pca_bg.wasm.js wasm/lab/ldp_pca.js wasm/lab/ldp_pca_bg.wasm
-  wasm/methods/ldp_pca.js wasm/methods/ldp_pca_bg.wasm wasm/testing.cjs worker-thread.js worker.d.ts worker.js
+  client.js collect-inline.js collect.d.ts collect.js collecting.js common.d.ts common.js components.d.ts
+  components.js consent-dialog.d.ts consent-dialog.js consent.d.ts consent.js errors.d.ts errors.js index.d.ts
+  index.js inline.js instantiate.js lab-api.js lab-exports.js lab-node.js lab.d.ts lab.js ldp-pca-error.js ledger.d.ts
+  ledger.js package.json reach.js relay.js report.d.ts report.js seeded.js sentences.d.ts sentences.js submit.d.ts
+  submit.js task.d.ts testing.d.ts testing.js wasm/client/ldp_pca.js wasm/client/ldp_pca_bg.wasm
+  wasm/client/ldp_pca_bg.wasm.js wasm/lab/ldp_pca.js wasm/lab/ldp_pca_bg.wasm wasm/methods/ldp_pca.js
+  wasm/methods/ldp_pca_bg.wasm wasm/testing.cjs worker-thread.js worker.d.ts worker.js
 `.trim().split(/\s+/);
 
 let folder;
@@ -71,6 +72,10 @@ test("the package's licences are those of the repository", () => {
 
 test("all entries export what the types declare", async () => {
   const names = ["init", ...valuesOf("client.d.ts")].sort();
+  for (const entry of ["collect.js", "collect-inline.js"]) {
+    const declared = [...valuesOf("collect.d.ts")].sort();
+    assert.deepEqual(Object.keys(await import(join(PACKAGE, entry))).sort(), declared, entry);
+  }
   for (const entry of ["index.js", "inline.js"]) {
     assert.deepEqual(Object.keys(await import(join(PACKAGE, entry))).sort(), names, entry);
   }
@@ -86,7 +91,7 @@ function valuesOf(file) {
   const text = readFileSync(join(PACKAGE, file), "utf8");
   const found = (pattern) => Array.from(text.matchAll(pattern), ([, part]) => part);
   return [
-    ...found(/^export (?:function|class) (\w+)/gm),
+    ...found(/^export (?:function|class|const) (\w+)/gm),
     ...found(/^export \{([^}]*)\}/gm).flatMap((list) => list.match(/\w+/g)),
     ...found(/^export \* from "\.\/(.+)\.js"/gm).flatMap((name) => valuesOf(`${name}.d.ts`)),
   ];

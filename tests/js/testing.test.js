@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { before, beforeEach, test } from "node:test";
 
+import * as collect from "../../pkg/collect-inline.js";
 import * as client from "../../pkg/inline.js";
 import * as testing from "../../pkg/testing.js";
 import { LIMITS, RECORD, TASK } from "./task.js";
@@ -24,9 +25,9 @@ async function visit(record = RECORD) {
   return { ledger, outcome };
 }
 
-test("has all names of the client and of its worker", async () => {
-  const names = [...Object.keys(client), "answers", "reset", "sent", "terminate"];
-  assert.deepEqual(Object.keys(testing).sort(), names.sort());
+test("has all names of the client, of its worker, and of `ldp-pca/collect`", async () => {
+  const names = new Set([...Object.keys(client), ...Object.keys(collect), "answers", "reset", "sent", "terminate"]);
+  assert.deepEqual(Object.keys(testing).sort(), [...names].sort());
   for (const name of ["PrivacyLedger", "Randomizer", "Task"]) {
     assert.ok(testing[name] === client[name] || testing[name].prototype instanceof client[name], name);
   }
