@@ -20,7 +20,7 @@ const FILES = `
   ledger.js package.json reach.js relay.js report.d.ts report.js seeded.js sentences.d.ts sentences.js submit.d.ts
   submit.js task.d.ts testing.d.ts testing.js wasm/client/ldp_pca.js wasm/client/ldp_pca_bg.wasm
   wasm/client/ldp_pca_bg.wasm.js wasm/lab/ldp_pca.js wasm/lab/ldp_pca_bg.wasm wasm/methods/ldp_pca.js
-  wasm/methods/ldp_pca_bg.wasm wasm/testing.cjs worker-thread.js worker.d.ts worker.js
+  wasm/methods/ldp_pca_bg.wasm wasm/testing.cjs worker-thread.js worker.d.ts worker.js workerd.js
 `.trim().split(/\s+/);
 
 let folder;
@@ -62,6 +62,33 @@ test("the installed package works by its name in Node, and gives out its wasm fi
   });
   const [, version] = readFileSync(join(ROOT, "Cargo.toml"), "utf8").match(/^version = "(.*)"/m);
   assert.equal(printed.trim(), `${version} 35 Components`);
+});
+
+// What workerd does with a file of WebAssembly.
+const COMPILED = `
+  export async function load(url, context, next) {
+    if (!url.endsWith(".wasm")) return next(url, context);
+    const path = JSON.stringify(new URL(url).pathname);
+    const source =
+      "import { readFileSync } from 'node:fs'; export default new WebAssembly.Module(readFileSync(" + path + "))";
+    return { format: "module", shortCircuit: true, source };
+  }`;
+
+test("workerd, which compiles no bytes, has an entry with the module compiled beforehand", () => {
+  const script = `
+    import { register } from "node:module";
+    register("data:text/javascript," + ${JSON.stringify(encodeURIComponent(COMPILED))});
+    const compile = WebAssembly.instantiate;
+    WebAssembly.instantiate = (source, imports) => {
+      if (!(source instanceof WebAssembly.Module)) throw new Error("code generation is not allowed");
+      return compile(source, imports);
+    };
+    const { init, Randomizer, Task } = await import("ldp-pca");
+    await init();
+    const report = new Randomizer(Task.parse(process.argv[1]), { maxEpsilon: 2 }).randomize({ height: 181, plan: null });
+    console.log(import.meta.resolve("ldp-pca").split("/").at(-1), report.bytes.length);`;
+  const options = ["--conditions=workerd", "--input-type=module", "--eval", script, JSON.stringify(TASK)];
+  assert.equal(execFileSync(process.execPath, options, { cwd: folder, encoding: "utf8" }).trim(), "workerd.js 35");
 });
 
 test("the package's licences are those of the repository", () => {
