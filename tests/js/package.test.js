@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,14 +14,15 @@ const PACKAGE = join(ROOT, "pkg");
 
 /** All that the package holds, in the order of the alphabet. */
 const FILES = `
-  CHANGELOG.md LICENSE-APACHE LICENSE-MIT README.md api.d.ts api.js bind.js boundary.js checks.js client.d.ts
+  CHANGELOG.md LICENSE-APACHE LICENSE-MIT README.md api.d.ts api.js bind.js boundary.js cdn.html checks.js client.d.ts
   client.js collect-inline.js collect.d.ts collect.js collecting.js common.d.ts common.js components.d.ts
   components.js consent-dialog.d.ts consent-dialog.js consent.d.ts consent.js errors.d.ts errors.js index.d.ts
   index.js inline.js instantiate.js lab-api.js lab-exports.js lab-node.js lab.d.ts lab.js ldp-pca-error.js ledger.d.ts
   ledger.js package.json reach.js relay.js report.d.ts report.js seeded.js sentences.d.ts sentences.js submit.d.ts
   submit.js task.d.ts testing.d.ts testing.js wasm/client/ldp_pca.js wasm/client/ldp_pca_bg.wasm
-  wasm/client/ldp_pca_bg.wasm.js wasm/lab/ldp_pca.js wasm/lab/ldp_pca_bg.wasm wasm/methods/ldp_pca.js
-  wasm/methods/ldp_pca_bg.wasm wasm/testing.cjs worker-thread.js worker.d.ts worker.js workerd.js
+  wasm/client/ldp_pca_bg.wasm.js wasm/collect.min.js wasm/lab/ldp_pca.js wasm/lab/ldp_pca_bg.wasm
+  wasm/methods/ldp_pca.js wasm/methods/ldp_pca_bg.wasm wasm/testing.cjs worker-thread.js worker.d.ts worker.js
+  workerd.js
 `.trim().split(/\s+/);
 
 let folder;
@@ -89,6 +91,19 @@ test("workerd, which compiles no bytes, has an entry with the module compiled be
     console.log(import.meta.resolve("ldp-pca").split("/").at(-1), report.bytes.length);`;
   const options = ["--conditions=workerd", "--input-type=module", "--eval", script, JSON.stringify(TASK)];
   assert.equal(execFileSync(process.execPath, options, { cwd: folder, encoding: "utf8" }).trim(), "workerd.js 35");
+});
+
+test("a page can load all of `ldp-pca/collect` as one script, whose hash the package's own page has", () => {
+  const installed = join(folder, "node_modules/ldp-pca");
+  const code = readFileSync(join(installed, "wasm/collect.min.js"));
+  const { ldpPca } = new Function(`${code}; return { ldpPca };`)();
+  assert.deepEqual(Object.keys(ldpPca).sort(), ["collect", "de", "en", "explain", "formRecord", "resume"]);
+  const html = readFileSync(join(installed, "cdn.html"), "utf8");
+  const { version, jsdelivr, unpkg } = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));
+  assert.ok(html.includes(`src="https://cdn.jsdelivr.net/npm/ldp-pca@${version}/wasm/collect.min.js"`));
+  assert.ok(html.includes(`integrity="sha384-${createHash("sha384").update(code).digest("base64")}"`));
+  assert.deepEqual([jsdelivr, unpkg], Array(2).fill("./wasm/collect.min.js"));
+  assert.doesNotMatch(html, /…"/);
 });
 
 test("the package's licences are those of the repository", () => {
