@@ -1,37 +1,34 @@
-import { StrictMode, useEffect, useState } from "react";
+import { collect, explain, resume } from "ldp-pca/collect";
+import { StrictMode, useState } from "react";
 import { createRoot } from "react-dom/client";
 
-import { visit } from "./visit.js";
+const survey = {
+  url: import.meta.env.VITE_AGGREGATOR,
+  digest: import.meta.env.VITE_TASK,
+  maxEpsilon: 2, // the page's limit, whatever the task asks for
+  collector: "Example Club",
+  purpose: "to learn which activities go together",
+};
 
-const LIKED = ["running", "cycling", "reading"];
+// Once for the page, in the background: what an earlier visit could not send.
+void resume(survey);
 
 function Survey() {
-  const [current, setCurrent] = useState();
   const [told, setTold] = useState("");
-  const fail = (error) => setTold(error.message);
 
-  useEffect(() => {
-    visit.then((found) => {
-      setCurrent(found);
-      setTold(found.told);
-    }, fail);
-  }, []);
-
-  function agree(event) {
+  function takePart(event) {
     event.preventDefault();
-    const { plan, ...numbers } = Object.fromEntries(new FormData(event.target));
-    const record = { plan };
-    for (const [name, text] of Object.entries(numbers)) record[name] = Number(text);
-    setTold("Sending …");
-    current.agree(record).then(setTold, fail);
+    setTold("…");
+    // The form itself: an empty field is a missing value.
+    collect(survey, event.currentTarget).then(explain, explain).then(setTold);
   }
 
   return (
-    <form onSubmit={agree}>
-      {LIKED.map((name) => (
+    <form onSubmit={takePart}>
+      {["running", "cycling", "reading"].map((name) => (
         <p key={name}>
           <label>
-            {name} <input name={name} type="number" min="-5" max="5" defaultValue="0" required />
+            {name} <input name={name} type="number" min="-5" max="5" />
           </label>
         </p>
       ))}
@@ -44,8 +41,7 @@ function Survey() {
           </select>
         </label>
       </p>
-      <p>{current?.text ?? "…"}</p>
-      <button disabled={!current || told !== ""}>Take part</button>
+      <button disabled={told === "…"}>Take part</button>
       <p role="status">{told}</p>
     </form>
   );

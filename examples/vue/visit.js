@@ -1,16 +1,10 @@
 // Starts one visit per page, with the work in a worker, so that the page stays responsive.
 
+import { explain } from "ldp-pca/sentences";
 import { consent, init, PrivacyLedger, Randomizer, Task } from "ldp-pca/worker";
 
 const url = import.meta.env.VITE_AGGREGATOR;
 const digest = import.meta.env.VITE_TASK;
-
-const WORDS = {
-  accepted: "Counted. Thank you!",
-  duplicate: "You took part already. Thank you!",
-  pending: "Your report is kept, and sent when you come back.",
-  refused: "The collection is closed.",
-};
 
 /**
  * Resolves to `text`, the consent; `told`, the message to show at once, if any; and `agree(record)`, which resolves to
@@ -27,8 +21,8 @@ async function start() {
   const { reports } = await ledger.status();
   const before = reports.some(({ state, taskDigest }) => state === "sent" && taskDigest === digest);
   return {
-    text: consent(task).text,
-    told: before ? WORDS.duplicate : "",
-    agree: async (record) => WORDS[(await ledger.send(randomizer, record, { url })).status],
+    text: consent(task, { collector: "Example Club", purpose: "to learn which activities go together" }).text,
+    told: before ? explain({ status: "duplicate" }) : "",
+    agree: async (record) => explain(await ledger.send(randomizer, record, { url })),
   };
 }

@@ -1,47 +1,29 @@
 "use client";
 
-import { init, PrivacyLedger, Randomizer, Task } from "ldp-pca";
+import { collect, explain, resume } from "ldp-pca/collect";
 import { useEffect, useState } from "react";
 
-const WORDS = {
-  accepted: "Counted. Thank you!",
-  duplicate: "You took part already. Thank you!",
-  pending: "Your report is kept, and sent when you come back.",
-  refused: "The collection is closed.",
-};
-
-export default function Survey({ url, document, children }) {
-  const [visit, setVisit] = useState();
-  const [told, setTold] = useState("");
-  const fail = (error) => setTold(error.message);
+export default function Survey({ survey, children }) {
+  const [told, setTold] = useState("…");
 
   useEffect(() => {
-    let left = false;
-    start(document).then((found) => {
-      if (left) return found.ledger.close();
-      setVisit(found);
-      setTold(found.before ? WORDS.duplicate : "");
-    }, fail);
-    return () => {
-      left = true;
-    };
-  }, [document]);
+    setTold("");
+    void resume(survey); // in the background: what an earlier visit could not send
+  }, [survey]);
 
-  function agree(event) {
+  function takePart(event) {
     event.preventDefault();
-    const { plan, ...numbers } = Object.fromEntries(new FormData(event.target));
-    const record = { plan };
-    for (const [name, text] of Object.entries(numbers)) record[name] = Number(text);
-    setTold("Sending …");
-    visit.ledger.send(visit.randomizer, record, { url }).then(({ status }) => setTold(WORDS[status]), fail);
+    setTold("…");
+    // The consent stands above the button.
+    collect({ ...survey, consent: "given" }, event.currentTarget).then(explain, explain).then(setTold);
   }
 
   return (
-    <form onSubmit={agree}>
+    <form onSubmit={takePart}>
       {["running", "cycling", "reading"].map((name) => (
         <p key={name}>
           <label>
-            {name} <input name={name} type="number" min="-5" max="5" defaultValue="0" required />
+            {name} <input name={name} type="number" min="-5" max="5" />
           </label>
         </p>
       ))}
@@ -55,18 +37,8 @@ export default function Survey({ url, document, children }) {
         </label>
       </p>
       {children}
-      <button disabled={!visit || told !== ""}>Take part</button>
+      <button disabled={told === "…"}>Agree and take part</button>
       <p role="status">{told}</p>
     </form>
   );
-}
-
-async function start(document) {
-  await init();
-  const task = Task.parse(document);
-  const ledger = await PrivacyLedger.open({ maxEpsilon: 2 });
-  void ledger.flush(); // in the background: reports that an earlier visit could not send
-  const { reports } = await ledger.status();
-  const before = reports.some(({ state, taskDigest }) => state === "sent" && taskDigest === task.digest);
-  return { before, ledger, randomizer: new Randomizer(task, { maxEpsilon: 2 }) };
 }
