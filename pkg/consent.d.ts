@@ -2,9 +2,9 @@ import type { TaskFacts } from "./api.js";
 import type { LedgerOptions } from "./ledger.js";
 
 /** A text with these places in it, for what `consent` puts there. */
-type With<Place extends string> = (Place extends unknown ? (text: `${string}{${Place}}${string}`) => void : never) extends (
-  text: infer Text,
-) => void
+type With<Place extends string> = (
+  Place extends unknown ? (text: `${string}{${Place}}${string}`) => void : never
+) extends (text: infer Text) => void
   ? Text
   : never;
 

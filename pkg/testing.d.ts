@@ -1,8 +1,9 @@
 import type { Outcome } from "./ledger.js";
 import type { ImportedTask, RecordByName, TaskDocument } from "./task.js";
 
-// Like the client of `ldp-pca` and like `ldp-pca/collect`, with promises that resolve at once where `ldp-pca/worker` has some. Its reports
-// guarantee nothing: their `guarantee` is `null`. Its randomizers are strict, unless they have `strict: false`.
+// Like the client of `ldp-pca`, and like `ldp-pca/collect`, with promises that resolve at once where `ldp-pca/worker`
+// has some. Its reports guarantee nothing: their `guarantee` is `null`. Its randomizers are strict, unless they have
+// `strict: false`.
 export * from "./index.js";
 export { collect, formRecord, resume } from "./collect.js";
 export type { CollectOptions, Declined } from "./collect.js";

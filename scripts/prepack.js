@@ -1,5 +1,5 @@
-// Files that only the packed package has: the changelog, `ldp-pca/testing` as one file of CommonJS, `ldp-pca/collect` as
-// one script for pages without a build, and such a page with its hash. `npm pack` runs it.
+// Files that only the packed package has: the changelog, `ldp-pca/testing` as one file of CommonJS, `ldp-pca/collect`
+// as one script for pages without a build, and such a page with its hash. `npm pack` runs it.
 
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

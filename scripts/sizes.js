@@ -21,6 +21,7 @@ const SHARED = ["boundary.js", "errors.js", "reach.js", "report.js", "submit.js"
 const PARTS = {
   client: ["`ldp-pca`: JavaScript", () => bundled("index.js")],
   module: ["its module", () => readFileSync(join(PACKAGE, "wasm/client/ldp_pca_bg.wasm"))],
+  collect: ["`ldp-pca/collect`: JavaScript, with that of `ldp-pca`", () => bundled("collect.js")],
   inline: ["`ldp-pca/inline`: JavaScript with the module within", () => bundled("inline.js")],
   worker: ["`ldp-pca/worker`: JavaScript of the page; the worker loads `ldp-pca`", () => bundled("worker.js")],
   components: ["`ldp-pca/components`", () => bundled("components.js")],

@@ -27,7 +27,7 @@ PYTHON_CHECKS=(python/tests/test_guide.py python/tests/test_typing.py)
 # Of Chromium's, the methods of other papers on the page, and whatever can go wrong on the way to an aggregator.
 CHROMIUM_CHECKS=(tests/browser/page-methods.test.js tests/browser/visits.test.js)
 # What runs in other browsers than Chromium too.
-OTHER_BROWSERS=(consent-dialog every-record ledger package page-firefox page-own visits worker)
+OTHER_BROWSERS=(collect consent-dialog every-record ledger package page-firefox page-own visits worker)
 
 main() {
     local group

@@ -1,5 +1,5 @@
-// The page of a survey, as the package's README has it, for visits.test.js: what it is to do stands behind the # of its
-// address.
+// The page of a survey, by the parts as the package's README has it, for visits.test.js: what it is to do stands behind
+// the # of its address.
 
 const { entry, url, relay, task: json, record, options, open, init } = JSON.parse(
   decodeURIComponent(location.hash.slice(1)),

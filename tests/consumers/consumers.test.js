@@ -150,11 +150,13 @@ test("examples/next: a server component shows the consent, and a visitor takes p
   await visitorsTakePart(server.url, false);
 });
 
-test("the README's survey, from its three commands to a visitor who is counted", async (t) => {
+test("the README's survey, in one call and by the parts, from its commands to a visitor who is counted", async (t) => {
   const consumer = await install("tests/consumers/vite8");
   const readme = readFileSync(join(consumer.folder, "node_modules/ldp-pca/README.md"), "utf8");
-  const [, survey] = readme.match(/^## A survey from zero\n(.*?)^## /ms);
-  const block = (language) => survey.match(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, "ms"))[1];
+  const block = (language, title = "A survey from zero") => {
+    const [, section] = readme.match(new RegExp(`^## ${title}\\n(.*?)^## `, "ms"));
+    return section.match(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, "ms"))[1];
+  };
 
   writeFileSync(join(consumer.folder, "sample.csv"), block("csv"));
   const [infer, create, start] = block("sh").trim().split("\n");
@@ -166,36 +168,32 @@ test("the README's survey, from its three commands to a visitor who is counted",
   const [task] = (await (await fetch(`${server.url}/tasks`)).json()).tasks;
   assert.ok(block("js").includes(task));
 
-  // No test after this one uses the consumer's own page.
-  writeFileSync(join(consumer.folder, "index.html"), block("html"));
-  writeFileSync(join(consumer.folder, "main.js"), block("js").replace("http://127.0.0.1:8080", server.url));
-  await consumer.run("build");
   const allowed = policy().replace(aggregator.url, server.url);
   const strict = `${allowed}; require-trusted-types-for 'script'`;
-  const site = await serveUntilEnd(t, join(consumer.folder, "dist"), {}, strict);
   const counted = async () => (await (await fetch(`${server.url}/tasks/${task}/status`)).json()).records;
+  const buttons = block("html", "The parts");
+  const html = block("html");
+  assert.ok(html.includes("<button>Take part</button>"));
   let visitors = 0;
-  for (const [name, browser] of Object.entries(browsers)) {
-    const { page, errors } = await openPage(browser, site.url);
-    await until(page, errors, () => document.querySelector("button:not([type]):enabled"));
-    await page.evaluate(() => {
-      for (const input of document.querySelectorAll("[required]")) input.value = 3;
-      document.querySelector("button").click();
-    });
-    await until(page, errors, () => document.querySelector("ldp-pca-consent").shadowRoot.querySelector("dialog:modal"));
-    await page.evaluate(() =>
-      [...document.querySelector("ldp-pca-consent").shadowRoot.querySelectorAll("button")][1].click(),
-    );
-    const said = () => page.evaluate(() => document.querySelector("[role=status]").textContent);
-    await until(page, errors, () => /[.!]$/.test(document.querySelector("[role=status]").textContent));
-    assert.equal(await said(), "Counted. Thank you!", name);
-    await page.reload();
-    await until(page, errors, () => document.querySelector("[role=status]").textContent);
-    assert.equal(await said(), "You took part already. Thank you!", name);
-    visitors += 1;
-    assert.equal(await counted(), visitors, name);
-    assert.deepEqual(errors.filter((text) => !/favicon/.test(text)), [], name);
-    await page.close();
+  for (const [code, page, knows] of [
+    [block("js"), html, false],
+    [block("js", "The parts"), html.replace("<button>Take part</button>", buttons), true],
+  ]) {
+    // No test after this one uses the consumer's own page.
+    writeFileSync(join(consumer.folder, "index.html"), page);
+    writeFileSync(join(consumer.folder, "main.js"), code.replace("http://127.0.0.1:8080", server.url));
+    await consumer.run("build");
+    const site = await serveUntilEnd(t, join(consumer.folder, "dist"), {}, strict);
+    for (const [name, browser] of Object.entries(browsers)) {
+      const { page, errors } = await openPage(browser, site.url);
+      assert.equal(await click(page), "Counted. Thank you!", name);
+      await page.reload();
+      await tellsAgain(page, errors, knows, name);
+      visitors += 1;
+      assert.equal(await counted(), visitors, name);
+      assert.deepEqual(errors.filter((text) => !/favicon/.test(text)), [], name);
+      await page.close();
+    }
   }
 });
 
@@ -233,17 +231,22 @@ async function visitorsTakePart(url, knows = true) {
     const { page, errors } = await openPage(browser, url);
     assert.equal(await click(page), "Counted. Thank you!", name);
     await page.reload();
-    if (knows) {
-      await until(page, errors, () => document.querySelector("[role=status]")?.textContent);
-      const again = await page.evaluate(() => {
-        return [document.querySelector("[role=status]").textContent, document.querySelector("button").disabled];
-      });
-      assert.deepEqual(again, ["You took part already. Thank you!", true], name);
-    } else assert.equal(await click(page), "You took part already. Thank you!", name);
+    await tellsAgain(page, errors, knows, name);
     assert.equal(await records(), before + 1, name);
     assert.deepEqual(errors, [], name);
     await page.close();
   }
+}
+
+/** That a page tells a visitor who comes again: at once, with its button disabled, or on agreeing again. */
+async function tellsAgain(page, errors, knows, name) {
+  const again = "You took part already. Thank you!";
+  if (!knows) return assert.equal(await click(page), again, name);
+  await until(page, errors, () => document.querySelector("[role=status]")?.textContent);
+  const found = await page.evaluate(() => {
+    return [document.querySelector("[role=status]").textContent, document.querySelector("button").disabled];
+  });
+  assert.deepEqual(found, [again, true], name);
 }
 
 async function install(source) {
@@ -298,8 +301,8 @@ async function reportsMore(count, participate, message) {
  * the end.
  */
 async function click(page) {
-  await until(page, [], () => document.querySelector("button:enabled"));
-  await page.click("button");
+  await until(page, [], () => document.querySelector("button:not([type]):enabled"));
+  await page.click("button:not([type])");
   await until(page, [], () => {
     const asks = document.querySelector("ldp-pca-consent")?.shadowRoot?.querySelector("dialog[open]");
     asks?.querySelectorAll("button")[1].click();

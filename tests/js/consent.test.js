@@ -116,8 +116,9 @@ test("what became of a report, and every error, is told in a sentence without te
   for (const status of ["accepted", "duplicate", "relayed", "pending", "declined"]) {
     assert.equal(explain({ status }), en.outcomes[status]);
   }
-  const codes = [...read("pkg/errors.js").matchAll(/family\(\s*"\w+",\s*"([a-z -]+)"/g)].flatMap(([, list]) => list.split(" "));
-  const types = [...read("crates/server/src/routes/openapi.json").matchAll(/problem:([a-z-]+)/g)].map(([, type]) => type);
+  const found = (file, pattern) => [...read(file).matchAll(pattern)].map(([, part]) => part);
+  const codes = found("pkg/errors.js", /family\(\s*"\w+",\s*"([a-z -]+)"/g).flatMap((list) => list.split(" "));
+  const types = found("crates/server/src/routes/openapi.json", /problem:([a-z-]+)/g);
   assert.ok(codes.length > 25 && types.length > 30);
   const told = [
     ...codes.map((code) => failure(code, "CORS or connect-src")),

@@ -87,7 +87,8 @@ test("workerd, which compiles no bytes, has an entry with the module compiled be
     };
     const { init, Randomizer, Task } = await import("ldp-pca");
     await init();
-    const report = new Randomizer(Task.parse(process.argv[1]), { maxEpsilon: 2 }).randomize({ height: 181, plan: null });
+    const randomizer = new Randomizer(Task.parse(process.argv[1]), { maxEpsilon: 2 });
+    const report = randomizer.randomize({ height: 181, plan: null });
     console.log(import.meta.resolve("ldp-pca").split("/").at(-1), report.bytes.length);`;
   const options = ["--conditions=workerd", "--input-type=module", "--eval", script, JSON.stringify(TASK)];
   assert.equal(execFileSync(process.execPath, options, { cwd: folder, encoding: "utf8" }).trim(), "workerd.js 35");

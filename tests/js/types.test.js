@@ -52,6 +52,30 @@ for (const version of ["typescript", "typescript-5.0"]) {
   });
 }
 
+for (const version of ["typescript", "typescript-5.0"]) {
+  test(`the README's program compiles with ${version}, as strict as the package`, (t) => {
+    const folder = mkdtempSync(join(tmpdir(), "ldp-pca-readme-"));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const { compilerOptions } = JSON.parse(readFileSync(join(TYPES, "tsconfig.json"), "utf8"));
+    for (const paths of Object.values(compilerOptions.paths)) paths[0] = join(TYPES, paths[0]);
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
+    const [, code] = readFileSync(join(ROOT, "pkg/README.md"), "utf8").match(/^```ts\n(.*?)^```/ms);
+    // As `ldp-pca task types` writes them.
+    const task = readFileSync(join(ROOT, "examples/app-task.json"), "utf8");
+    const lines = [`export const task = ${task.trim()} as const;`, 'export const digest = "f42c";', ""];
+    writeFileSync(join(folder, "task.ts"), lines.join("\n"));
+    const wrong = 'takePart({ running: 1, cycling: "", reading: null, plan: "gold" });';
+    const right = wrong.replace("gold", "paid");
+    const program = [code, right, "// @ts-expect-error: no such plan", wrong].join("\n");
+    writeFileSync(join(folder, "program.ts"), program);
+    const compiler = join(ROOT, "node_modules", version, "bin/tsc");
+    const { stdout } = spawnSync(process.execPath, [compiler, "--project", folder, "--pretty", "false"], {
+      encoding: "utf8",
+    });
+    assert.equal(stdout, "");
+  });
+}
+
 test("every code that is thrown is in the types, in the table, and in the type of its class", () => {
   const read = (file) => readFileSync(join(ROOT, file), "utf8");
   const texts = (folder, ending) =>

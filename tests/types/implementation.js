@@ -25,14 +25,14 @@ type Value<V> = V extends Callable ? Returning<V> : V extends { prototype: infer
 export type Shape<M> = { [K in keyof M]: Value<M[K]> };
 `;
 // The files that the builds for WebAssembly make.
-const GENERATED = ["ldp_pca.js", "ldp_pca_bg.wasm.js", "ldp_pca_bg.wasm"].map((name) => `declare module "*/${name}";\n`);
+const GENERATED = ["ldp_pca.js", "ldp_pca_bg.wasm.js", "ldp_pca_bg.wasm"];
 
 const folder = mkdtempSync(join(tmpdir(), "ldp-pca-implementation-"));
 try {
   const { exports } = JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8"));
   cpSync(PACKAGE, join(folder, "pkg"), { recursive: true, filter: (file) => !/\.d\.ts$|\bwasm$/.test(file) });
   writeFileSync(join(folder, "shape.ts"), SHAPE);
-  writeFileSync(join(folder, "generated.d.ts"), GENERATED.join(""));
+  writeFileSync(join(folder, "generated.d.ts"), GENERATED.map((name) => `declare module "*/${name}";\n`).join(""));
   for (const { types, ...entries } of Object.values(exports)) {
     if (!types) continue;
     for (const entry of Object.values(entries)) {
