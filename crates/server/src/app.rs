@@ -21,7 +21,7 @@ use super::problem::{Problem, Reason};
 use super::readiness::Readiness;
 use super::recovery::{Recoveries, RecoveryCache};
 use super::request::Id;
-use super::store::{Counts, ReportStore, StoreMetrics, TaskReports, TaskSettings, is_of};
+use super::store::{Counts, ReportStore, StoreMetrics, TaskReports, TaskSettings, date_of, is_of};
 use super::tokens::Tokens;
 use crate::locks::{read_lock, write_lock};
 use ldp_pca::task::TaskDigest;
@@ -162,9 +162,8 @@ impl App {
         }
         let (now, skew) = (unix_time(), self.config.fixed.clock_skew.as_secs());
         if let Some(starts) = starts.filter(|starts| now.saturating_add(skew) < *starts) {
-            let detail = format!(
-                "reports are accepted from {starts} (seconds since 1970): nothing was counted, send the same bytes then"
-            );
+            let said = date_of(starts);
+            let detail = format!("reports are accepted from {said} on: nothing was counted, send the same bytes then");
             return Err(Reason::TaskNotStarted.because(detail).with(json!({"starts": starts})));
         }
         Ok(expires.filter(|expires| now > expires.saturating_add(skew)))

@@ -55,9 +55,9 @@ pub(super) struct Demo {
     /// Number of components
     #[arg(long, value_parser = parameters::rank, default_value = "3")]
     rank: Rank,
-    /// Address and port, or the next free one
+    /// Address and port to listen on
     ///
-    /// If the port is in use, the next free one is taken
+    /// Where another program has the port, the demo takes the first one after it that nobody has
     #[arg(long, value_parser = socket_address, default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
     /// A folder with the page to serve at /

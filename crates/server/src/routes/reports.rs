@@ -19,7 +19,7 @@ use crate::net::Client;
 use crate::origins::supply_type;
 use crate::problem::{Problem, Reason, Rejected, urn};
 use crate::request::{Id, check_media_type};
-use crate::store::{Batch, CommitError, Committed, TaskReports, TaskSettings};
+use crate::store::{Batch, CommitError, Committed, TaskReports, TaskSettings, date_of};
 use ldp_pca::internal::decimal::plural;
 use ldp_pca::internal::mechanism::Summable;
 use ldp_pca::report::{Report, ReportError, report_bytes};
@@ -192,8 +192,9 @@ pub(super) fn not_committed(error: &CommitError) -> Problem {
     match error {
         CommitError::Expired(expires) => Reason::TaskExpired
             .because(format!(
-                "reports were accepted until {expires} (seconds since 1970): nothing of this request was counted, and \
-                    what was acknowledged before counts"
+                "reports were accepted until {}: nothing of this request was counted, and what was acknowledged before \
+                    counts",
+                date_of(*expires)
             ))
             .with(serde_json::json!({"expires": expires})),
         CommitError::Refined(second) => {

@@ -251,7 +251,8 @@ fn check_settings(settings: &TaskSettings, before: Option<&TaskSettings>, earlie
     for (name, time) in [("starts", settings.starts), ("expires", settings.expires)] {
         if let Some(time) = time.filter(|time| *time > LATEST) {
             return bad(format!(
-                "{name} is {time}, which is after the year 2100: give seconds since 1970, not milliseconds"
+                "{name} is {time}, which is after the year 2100: give seconds, not milliseconds, or a text such as \
+                    \"2099-12-31T23:59:59Z\""
             ));
         }
     }

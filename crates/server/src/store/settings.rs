@@ -121,7 +121,8 @@ impl TaskSettings {
 
 /// A time in seconds since 1970 or as a date (ISO 8601 in UTC).
 fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    let remedy = || D::Error::custom("a time is seconds since 1970, or a text such as \"2099-12-31T23:59:59Z\" in UTC");
+    let remedy =
+        || D::Error::custom("give a time as a text such as \"2099-12-31T23:59:59Z\", or as its Unix time in seconds");
     match Option::<Either<u64, String>>::deserialize(deserializer).map_err(|_| remedy())? {
         None => Ok(None),
         Some(Either::One(seconds)) => Ok(Some(seconds)),
