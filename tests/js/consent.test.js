@@ -21,8 +21,8 @@ test("the statement says what leaves, what stays, and what is promised, in words
     stays: "The details themselves stay on this device.",
     promise:
       "Anyone who sees the report, its receiver included, can guess from it whether something is true of you. " +
-      "Suppose that of 1000 people of whom it is not true they wrongly suspect 10. Then of 1000 people of whom it is " +
-      "true they rightly suspect, on average, at most 74; without the report, 10.",
+      "Suppose that they wrongly suspect 10 of 1000 people of whom it is not true. Then, on average, they rightly " +
+      "suspect at most 74 of 1000 people of whom it is true; without the report, 10.",
     scope: "This holds for one report. What several reports reveal adds up.",
     title: "May this device take part?",
     agree: "Agree",
@@ -60,7 +60,7 @@ test("what a test finds at most is never below what the best one does, for eithe
       [{ type: "gaussian", epsilon, delta: 1e-6, calibration: "analytic" }, gaussian],
     ]) {
       const { promise, detection } = consent(Task.parse({ ...TASK, mechanism }));
-      const [, found] = promise.match(/suspect 10\. Then .* at most ([\d,]+); without the report, 10\.$/);
+      const [, found] = promise.match(/suspect 10 of 1000 .* at most ([\d,]+) of 1000 .*; without the report, 10\.$/);
       const stated = Number(found.replace(",", ""));
       const exact = 1000 * power;
       assert.ok(stated >= exact - 1e-8 && stated < exact + 1, `${stated} of 1000 for ${power}, epsilon ${epsilon}`);
@@ -78,7 +78,7 @@ test("it speaks German, with its numbers, and knows columns by the labels that v
 
   const german = consent(Task.parse(TASK), { sentences: de, labels: { height: "Größe", plan: "{found}" } });
   assert.match(german.leaves, /aus diesen Angaben: Größe, \{found\}\. .* schon angefordert, ohne .* Angaben\.$/);
-  assert.match(german.promise, /1000 Menschen, .* 10 zu Unrecht .* 1000 Menschen, .* höchstens 74 zu Recht .* 10\.$/);
+  assert.match(german.promise, /werden 10 von 1000 Menschen, .* höchstens 74 von 1000 Menschen, .* ohne den Bericht 10\.$/);
   assert.deepEqual([german.locale, german.agree, german.decline], ["de", "Zustimmen", "Ablehnen"]);
   assert.deepEqual(german.columns, ["height", "plan"]);
 
