@@ -34,7 +34,7 @@ export interface ConsentSentences {
   readonly promise: With<"others" | "found">;
   /** What it covers. */
   readonly scope: string;
-  /** What the reports of one period reveal, and all of them, of 1000 people as above: in place of `scope`, for `limits`. */
+  /** What the reports of one period reveal, and all of them, of 1000 people: in place of `scope`, for `limits`. */
   readonly repeated: With<"inPeriod" | "inAll">;
   /** The two answers. */
   readonly agree: string;

@@ -14,8 +14,8 @@ export const en = {
   stays: "The details themselves stay on this device.",
   promise:
     "Anyone who sees the report, its receiver included, can guess from it whether something is true of you. Suppose " +
-    "that they wrongly suspect {others} of 1000 people of whom it is not true. Then, on average, they rightly suspect " +
-    "at most {found} of 1000 people of whom it is true; without the report, {others}.",
+    "that they wrongly suspect {others} of 1000 people of whom it is not true. Then, on average, they rightly " +
+    "suspect at most {found} of 1000 people of whom it is true; without the report, {others}.",
   scope: "This holds for one report. What several reports reveal adds up.",
   repeated:
     "This page asks again. From all reports of one period together they rightly suspect at most {inPeriod}; from all " +

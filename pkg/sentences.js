@@ -40,9 +40,9 @@ export const de = {
     "irgendwelche Angaben.",
   stays: "Die Angaben selbst bleiben auf diesem Gerät.",
   promise:
-    "Wer den Bericht sieht, auch sein Empfänger, kann daraus raten, ob etwas auf Sie zutrifft. Angenommen, dabei werden " +
-    "{others} von 1000 Menschen, auf die es nicht zutrifft, zu Unrecht verdächtigt. Dann werden im Mittel höchstens " +
-    "{found} von 1000 Menschen, auf die es zutrifft, zu Recht verdächtigt; ohne den Bericht {others}.",
+    "Wer den Bericht sieht, auch sein Empfänger, kann daraus raten, ob etwas auf Sie zutrifft. Angenommen, dabei " +
+    "werden {others} von 1000 Menschen, auf die es nicht zutrifft, zu Unrecht verdächtigt. Dann werden im Mittel " +
+    "höchstens {found} von 1000 Menschen, auf die es zutrifft, zu Recht verdächtigt; ohne den Bericht {others}.",
   scope: "Das gilt für einen Bericht. Was mehrere Berichte verraten, summiert sich.",
   repeated:
     "Diese Seite fragt wieder. Aus allen Berichten eines Zeitraums zusammen werden höchstens {inPeriod} zu Recht " +

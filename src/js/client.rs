@@ -44,7 +44,7 @@ impl Task {
     }
 
     /// What the task asks for, as JSON: `{digest, dimension, featureNames, reportBytes, draws, guarantee, detection}`,
-    /// for a refinement its `campaign`, which is the digest of the task that it refines, and the `period` if it has one.
+    /// for a refinement its `campaign`, which is the digest of the task that it refines, and the `period` if any.
     #[must_use]
     pub fn facts(&self) -> String {
         let task = &self.task;

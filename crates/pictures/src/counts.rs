@@ -10,8 +10,8 @@ use super::{LEFT, RIGHT, alone};
 const TOP: f64 = 16.0;
 const BOTTOM: f64 = 200.0;
 
-/// Times in seconds and the reports counted by then, ascending, as a picture of its own for a page. `ends` are the first
-/// time and the last in words. The picture's identifiers begin with `prefix`.
+/// Times in seconds and the reports counted by then, ascending, as a picture of its own for a page. `ends` are the
+/// first time and the last in words. The picture's identifiers begin with `prefix`.
 pub fn counts(points: &[(u64, u64)], ends: [&str; 2], prefix: &str) -> String {
     let x = LinearAxis::around(points.iter().map(|point| point.0 as f64), LEFT, RIGHT);
     let y = LinearAxis::around(points.iter().map(|point| point.1 as f64).chain([0.0]), BOTTOM, TOP);

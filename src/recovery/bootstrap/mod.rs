@@ -421,7 +421,7 @@ mod tests {
     #[test]
     fn a_sparse_method_keeps_its_support_and_the_loadings_their_signs() {
         let components = DMatrix::from_fn(30, 1, |row, _| if row < 4 { 0.5 } else { 0.0 });
-        let truth = crate::law::SpikedCovariance::new(components, nalgebra::DVector::from_element(1, 0.7), 0.01);
+        let truth = SpikedCovariance::new(components, DVector::from_element(1, 0.7), 0.01);
         let law = double_cap_law(30, 2.0, 5000);
         let estimate = law.draw_with_rng(&truth.unwrap(), &mut rng()).unwrap();
         let sparse = |matrix: &DMatrix<f64>| {
@@ -488,7 +488,7 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_refused() {
         let law = double_cap_law(4, 2.0, 500);
-        let matrix = DMatrix::from_diagonal(&nalgebra::DVector::from_vec(vec![0.7, 0.1, 0.1, 0.1]));
+        let matrix = DMatrix::from_diagonal(&DVector::from_vec(vec![0.7, 0.1, 0.1, 0.1]));
         let run =
             |matrix: &DMatrix<f64>, rank, replicates| bootstrap(matrix, &law, replicates, pca(rank), &mut rng(), go);
         assert_eq!(run(&matrix, 1, 19), Err(BootstrapError::Replicates(19)));

@@ -23,10 +23,10 @@ pub(crate) struct Wanted {
 /// asked for.
 pub(crate) fn read_question(query: Parameters, dimension: usize, needed: bool) -> Result<(Wanted, bool), Problem> {
     let remedy = format!(
-        "ask for ?rank=k with k from 1 to {dimension} or auto, and &penalty=auto or a number for sparse ones, which may have \
-         &path=20, so many penalties more, and &baselines=true, simpler methods beside them; or for &method=auto, the \
-         method that captures most in reports held out; &held_out=true adds what components capture there; \
-         &refined=true alone gives those of both waves"
+        "ask for ?rank=k with k from 1 to {dimension} or auto, and &penalty=auto or a number for sparse ones, which \
+         may have &path=20, so many penalties more, and &baselines=true, simpler methods beside them; or for \
+         &method=auto, the method that captures most in reports held out; &held_out=true adds what components capture \
+         there; &refined=true alone gives those of both waves"
     );
     let bad = |what: &str| Reason::BadQuery.because(format!("{what}: {remedy}"));
     let parameters = query.map_err(|error| bad(&error.to_string()))?.0;

@@ -27,9 +27,12 @@ const TYPES: [&str; 5] = ["text/", "application/json", "application/wasm", "appl
 /// The most bytes of compressed files that are kept.
 const MOST_KEPT: usize = 32 << 20;
 
-/// The compressed content of files by their paths, each with the time of its last change and its length.
+/// The compressed content of files by their paths.
 #[derive(Clone, Default)]
-pub(super) struct Kept(Arc<Mutex<HashMap<String, (HeaderValue, u64, Bytes)>>>);
+pub(super) struct Kept(Arc<Mutex<HashMap<String, Compressed>>>);
+
+/// The time of a file's last change, its length, and its compressed content.
+type Compressed = (HeaderValue, u64, Bytes);
 
 impl Kept {
     fn get(&self, path: &str, changed: &HeaderValue, length: u64) -> Option<Bytes> {
