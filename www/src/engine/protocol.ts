@@ -2,6 +2,8 @@
 
 import type * as lab from "ldp-pca/lab";
 
+import type { Recovery } from "../aggregator.js";
+
 /** The functions of the lab that take options and give plain results: the jobs that any worker can do. */
 export interface Jobs {
   simulate: typeof lab.simulate;
@@ -12,6 +14,7 @@ export interface Jobs {
   /** Jobs of the second module, which comes with every job and is started by the first. */
   compareAllMethods: (options: Compared & { readonly module: WebAssembly.Module }) => Promise<lab.MethodsComparison>;
   /** By the module of the visitor's records, which comes with every job too. */
+  patternsLike: (options: LikeOptions) => Promise<LikePatterns>;
   trialLike: (options: LikeOptions) => Promise<LikeTrial>;
   /** By a module of its own, which comes with every job too. */
   twoWaves: (options: WavesOptions) => Promise<TwoWaves>;
@@ -30,6 +33,19 @@ export interface LikeOptions {
   readonly seed: number;
   readonly trial: number;
 }
+
+/** Components of the second moments, and of an estimate of them, with the signs of the former. */
+export interface LikePatterns {
+  readonly truth: Patterns;
+  readonly found: Patterns;
+  /** The share of the structure that is found (docs/prediction.md). */
+  readonly share: number;
+  readonly noiseDeviation: number;
+  /** A component of the estimate with a smaller eigenvalue may be noise. */
+  readonly noiseEdge: number;
+}
+
+type Patterns = Pick<Recovery, "components" | "eigenvalues">;
 
 export interface LikeTrial {
   /** One for each mechanism. */
@@ -103,6 +119,24 @@ export interface Objects {
   /** By one mechanism, from people like those of the second moments. */
   drawLike: (options: LikeOptions) => Promise<Collection>;
   openRecords: (options: ReaderOptions) => Promise<OpenedRecords>;
+  openSurvey: (options?: undefined) => Promise<OpenedSurvey>;
+}
+
+/** What the reports of so many people show. */
+export interface Frame {
+  readonly people: number;
+  /** The share of the structure that is found (docs/prediction.md). */
+  readonly share: number;
+  /** For each component, up to where a loading may be noise; infinite where the component may be. */
+  readonly noise: readonly number[];
+  /** The components, each with the sign of the true one. */
+  readonly recovery: Recovery;
+}
+
+/** The made-up survey. */
+export interface OpenedSurvey {
+  /** Randomizes more answers for a moment, up to so many: what was passed on the way. */
+  grow(until: number): Frame[];
 }
 
 /** A file that is being read. */

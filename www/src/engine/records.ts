@@ -1,10 +1,11 @@
 // In a worker: the module that reads a visitor's file and draws from what is in it, loaded when there is such a file.
 
 import { loading } from "ldp-pca/instantiate";
-import { SimulatedCollection } from "ldp-pca/lab";
+import { SimulatedCollection, solve } from "ldp-pca/lab";
 import * as wasm from "ldp-pca/records-module";
 
-import type { Collection, LikeOptions, LikeTrial, OpenedRecords, ReaderOptions } from "./protocol.js";
+import type { Collection, LikeOptions, LikePatterns, LikeTrial, OpenedRecords, ReaderOptions } from "./protocol.js";
+import { ABOVE_EDGE, columns, shareFound } from "./share.js";
 
 /** A step of reading is about this long, so that its progress is seen. */
 const STEP_MS = 100;
@@ -42,6 +43,24 @@ export async function openRecords({ module, file, ...inference }: ReaderOptions)
 export async function trialLike({ module, secondMoment, ...options }: LikeOptions): Promise<LikeTrial> {
   await load(() => module);
   return call(({ trialLike }) => trialLike(secondMoment, options));
+}
+
+/** The true components, and those of one collection of reports. */
+export async function patternsLike({ module, secondMoment, ...options }: LikeOptions): Promise<LikePatterns> {
+  await load(() => module);
+  const { estimate, noiseDeviation } = call(({ estimateLike }) => estimateLike(secondMoment, options));
+  const { dimension, rank } = options;
+  const truth = solve(secondMoment, dimension, { rank });
+  const found = solve(Float64Array.from(estimate), dimension, { rank });
+  const loadings = columns(truth);
+  const recovered = columns(found, loadings);
+  return {
+    truth: { components: loadings, eigenvalues: truth.eigenvalues },
+    found: { components: recovered, eigenvalues: found.eigenvalues },
+    share: shareFound(secondMoment, recovered, truth),
+    noiseDeviation,
+    noiseEdge: ABOVE_EDGE * 2 * noiseDeviation * Math.sqrt(dimension),
+  };
 }
 
 /** The estimate is drawn here, and its components are recovered by the lab. */

@@ -16,6 +16,8 @@ const functions: Jobs & Objects = {
   drawCollection,
   drawLike: async (options) => (await import("./records.js")).drawLike(options),
   openRecords: async (options) => (await import("./records.js")).openRecords(options),
+  openSurvey: async () => (await import("./survey.js")).openSurvey(),
+  patternsLike: async (options) => (await import("./records.js")).patternsLike(options),
   plan,
   population,
   predict,
