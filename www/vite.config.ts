@@ -78,20 +78,23 @@ const withControls = (section: string, html: string) =>
     );
 
 /**
- * Puts each section's own markup in its place in index.html: `<!-- section: error -->` is src/sections/error.html.
- * `href="doc:docs/prediction.md"` leads to that file of the repository, `size:methods`, `size:records` and `size:waves`
- * are how much those modules are.
+ * Puts each section's own markup in its place: `<!-- section: error -->` is src/sections/error.html, where
+ * `<only page="methods">` is for that page alone. `href="doc:docs/prediction.md"` leads to that file of the repository,
+ * `size:methods`, `size:records` and `size:waves` are how much those modules are. The picture of links has its whole
+ * address if PAGE_URL says where the page will be.
  */
 const sections: Plugin = {
   name: "sections",
   transformIndexHtml: {
     order: "pre",
-    handler: (html) =>
+    handler: (html, { path }) =>
       html
         .replace(/^ *<!-- section: ([a-z-]+) -->\n/gm, (_, name) =>
           withControls(name, readFileSync(file(`src/sections/${name}.html`), "utf8")),
         )
+        .replace(/<only page="([a-z]+)">(.*?)<\/only>/gs, (_, page, own) => (path.includes(page) ? own : ""))
         .replaceAll('href="doc:', `href="${documents}`)
+        .replace('content="./preview.png"', `content="${process.env["PAGE_URL"] ?? "./"}preview.png"`)
         .replace(/size:(methods|records|waves)/g, (_, name) => sizeOf(name)),
   },
 };
@@ -118,10 +121,12 @@ const ON_DEMAND_MODULES = [
   "trust/all-methods.ts",
   "charts/file.ts",
   "engine/records.ts",
+  "own/patterns.ts",
   "engine/waves.ts",
   "error/two-waves.ts",
   "own/records.ts",
-  "src/relay.ts",
+  "src/participation.ts",
+  "pkg/components.js",
   "pkg/relay.js",
 ];
 
@@ -151,9 +156,10 @@ export default defineConfig({
   resolve: {
     // The page uses the package as any other page would.
     alias: [
-      { find: "ldp-pca/components", replacement: file("../pkg/components.js") },
-      { find: "ldp-pca/lab", replacement: file("../pkg/lab.js") },
-      { find: "ldp-pca/instantiate", replacement: file("../pkg/instantiate.js") },
+      ...["components", "consent-dialog", "instantiate", "lab"].map((name) => ({
+        find: `ldp-pca/${name}`,
+        replacement: file(`../pkg/${name}.js`),
+      })),
       { find: "ldp-pca/records-module", replacement: file("../pkg/wasm/records/ldp_pca.js") },
       { find: "ldp-pca/waves-module", replacement: file("../pkg/wasm/waves/ldp_pca.js") },
       ...["lab", "methods", "records", "waves"].map((name) => ({
@@ -171,9 +177,16 @@ export default defineConfig({
       resolveDependencies: (_, dependencies, { hostId }) => (/\bworker-/.test(hostId) ? [] : dependencies),
     },
     rollupOptions: {
+      input: ["index", "methods"].map((page) => file(`${page}.html`)),
       output: {
-        // Small files of their own would be larger.
-        codeSplitting: { groups: [{ name: "lab", test: /pkg\/(?!ledger|relay)[a-z-]+\.js$/ }] },
+        // Small files of their own would be larger. What workers have too may not come with what needs a document.
+        codeSplitting: {
+          groups: [
+            { name: "lab", test: /preload-helper|pkg\/(?!components|consent-dialog|ledger|relay)[a-z-]+\.js$/ },
+            { name: "survey", test: /www\/src\/(survey|engine\/share)\.ts$/ },
+            { name: "page", test: /www\/src\//, minShareCount: 2 },
+          ],
+        },
         assetFileNames: ({ originalFileNames }) =>
           originalFileNames.some((name) => /wasm\/(methods|records|waves)/.test(name))
             ? `assets/${ON_DEMAND}-[name]-[hash][extname]`

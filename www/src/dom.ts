@@ -12,6 +12,12 @@ export function make<T extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
+/** Marks what is shown as an answer to earlier settings, until there is another. At first there is none. */
+export function stale(shown: HTMLElement, isStale: boolean): void {
+  shown.ariaBusy = String(isStale);
+  if (!isStale) shown.classList.add("answered");
+}
+
 /** Fills `table` with a row of headings and rows of cells; the first cell of each row names it. */
 export function fillTable(table: HTMLElement, heads: readonly string[], rows: readonly (readonly string[])[]): void {
   // Without words it is no heading.

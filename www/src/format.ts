@@ -20,6 +20,11 @@ export function atMost(value: number): string {
   return number(Math.floor(value / unit) * unit);
 }
 
+/** A share: 93 %. */
+export function percent(share: number): string {
+  return `${number(Math.round(1000 * share) / 10)} %`;
+}
+
 /** A rounded number: 12,000, 1.2 million. */
 export function about(value: number, digits = 2): string {
   const short = Number(value.toPrecision(digits));

@@ -1,25 +1,27 @@
-// The error against epsilon and against the number of users: simulated while the visitor watches, and predicted. Two
-// waves of people are predicted on request.
+// What privacy costs, against epsilon and against the number of users: predicted, and simulated while the visitor
+// watches who asks for it. Two waves of people are predicted on request.
 
-import { roundedRange } from "../charts/axis.js";
 import { Chart } from "../charts/chart.js";
-import { type ChartData, KNOWING_NOTHING } from "../charts/model.js";
-import { heights, type Series } from "../charts/series.js";
+import type { ChartData } from "../charts/model.js";
+import type { Series } from "../charts/series.js";
 import { counted, number } from "../format.js";
 import { type Context, element } from "../context.js";
 import { unlessAborted } from "../concurrency.js";
 import { bindControls } from "../controls.js";
+import { stale } from "../dom.js";
 import { plain } from "../fields.js";
+import { height, type Quality, TITLES, upright } from "../measure.js";
 import { NAMES, STYLES } from "../mechanisms.js";
 import { RunControls } from "../run-controls.js";
 import { type Curves, predictCurves } from "./error/prediction.js";
 import { run } from "./error/run.js";
 import { asked, type Axis, type ChartSettings, chartsOf, describePopulation, PLACES } from "./error/settings.js";
-import { TrialErrors } from "./error/trials.js";
+import { TrialResults } from "./error/trials.js";
 import { FIELDS as WAVES, type WavesCurve } from "./error/waves.js";
 
 const AXES = ["epsilon", "records"] as const;
 const NOT_PRIVATE = "Not private";
+const AGAINST = { epsilon: "ε", records: "the number of users" } as const;
 
 export function start(_root: HTMLElement, context: Context): void {
   const section = chartsOf(context);
@@ -29,34 +31,59 @@ export function start(_root: HTMLElement, context: Context): void {
     records: new Chart(element("error-records-chart"), "error-against-users"),
   };
   const controls = new RunControls("error");
-  /** The charts that have had predictions. */
-  const shown = new Set<Axis>();
   const twoWaves: Partial<Record<Axis, WavesCurve | undefined>> = {};
   let stopWaves = new AbortController();
   let predictions: Promise<unknown>;
   let draw: (axis: Axis, mark?: string) => void;
+  /** The predictions, and the settings that they are for. */
+  let curves: Partial<Record<Axis, Curves>> = {};
+  let present: ChartSettings | undefined;
+  let simulating = false;
+
+  function settingsOf(): ChartSettings {
+    const settings = asked(context);
+    // The first page has no choice of mechanisms.
+    const chosen = element<HTMLFormElement>("error-form").elements.namedItem("mechanisms");
+    return chosen ? settings : { ...settings, mechanisms: ["double-cap"] };
+  }
 
   async function restart(): Promise<void> {
-    const settings = asked(context);
-    const results = new TrialErrors();
-    const curves: Partial<Record<Axis, Curves>> = {};
+    const settings = settingsOf();
+    if (!present || !alikeBesideMeasure(settings, present)) curves = {};
+    present = settings;
+    const known = curves;
+    const results = new TrialResults();
     draw = (axis, mark) => {
       // Until there is a prediction, the chart of the previous settings stays, if there is one.
-      if (!curves[axis] && shown.has(axis)) return;
-      charts[axis].show(chartData(axis, settings, results, curves[axis], twoWaves[axis]), mark);
-      if (curves[axis]) shown.add(axis);
+      const own = known[axis];
+      if (!own) return;
+      const { measure } = section.values;
+      const title = `${TITLES[measure]} against ${AGAINST[axis]}`;
+      element(`error-${axis}-chart`).querySelector("h3")!.textContent = title;
+      stale(element(`error-${axis}-chart`), false);
+      element(`error-${axis}-caption`).textContent = caption(axis, settings);
+      const shown = { ...settings, measure };
+      charts[axis].show({ title, ...chartData(axis, shown, results, own, twoWaves[axis]) }, mark);
     };
-    for (const axis of AXES) element(`error-${axis}-caption`).textContent = caption(axis, settings);
+    for (const axis of AXES) {
+      stale(element(`error-${axis}-chart`), true);
+      draw(axis);
+    }
     await controls.start({
-      begins: "Starting…",
+      begins: simulating ? "Starting…" : "",
       async work(signal, progress) {
+        controls.running = simulating;
         predictions = Promise.all(
           AXES.map(async (axis) => {
-            curves[axis] = await predictCurves(context.pool, settings, axis, signal);
-            draw(axis);
+            known[axis] ??= await predictCurves(context.pool, settings, axis, signal);
+            draw(axis, `error: ${axis} predicted`);
           }),
         );
         void askWaves();
+        if (!simulating) {
+          await predictions;
+          return "Predicted. A simulation shows how well.";
+        }
         const simulations = run(context.pool, settings, results, signal, (axis, { done, total, complete, text }) => {
           progress(done / total, text);
           // Marks for measuring how long it takes, as benches/page.js does.
@@ -66,26 +93,33 @@ export function start(_root: HTMLElement, context: Context): void {
         context.announce("The simulation is done.");
         return `Done: ${counted(settings.trials, "trial")} with seed ${settings.seed}.`;
       },
-      failed: (message) => `The simulation stopped: ${message}. The chart shows what was done before.`,
+      failed: (message) => `No answer: ${message}. The charts show what was done before.`,
     });
+  }
+
+  /** Another measure is another look at the same numbers. */
+  function change(): void {
+    if (present && alikeBesideMeasure(settingsOf(), present)) AXES.forEach((axis) => draw(axis));
+    else void restart();
   }
 
   /** Shows the curve of two waves, or the words in its place. Nothing where nobody asked for it. */
   function showWaves(axis: Axis, curve?: WavesCurve): void {
     twoWaves[axis] = curve;
     element(`error-${axis}-waves`).textContent = curve?.note ?? "";
-    if (shown.has(axis)) draw(axis);
+    draw(axis);
   }
 
   /** Predicts two waves for the settings of the charts, after the other predictions. */
   async function askWaves(): Promise<void> {
     stopWaves.abort();
     const own = (stopWaves = new AbortController());
-    const wanted = waves.values.curve.length > 0;
+    const form = document.getElementById("waves-form");
+    const wanted = form !== null && waves.values.curve.length > 0;
     const say = (note: string) => AXES.forEach((axis) => showWaves(axis, { predicted: [], refused: [], note }));
     if (!wanted) return AXES.forEach((axis) => showWaves(axis));
     say("Two waves are being predicted …");
-    const settings = asked(context);
+    const settings = settingsOf();
     try {
       const found = import("./error/two-waves.js").then(async ({ predictTwoWaves }) => {
         await Promise.allSettled([predictions]);
@@ -102,50 +136,70 @@ export function start(_root: HTMLElement, context: Context): void {
     }
   }
 
-  controls.cancel.addEventListener("click", () => stopWaves.abort());
-  controls.run.addEventListener("click", () => void restart());
-  bindControls(element<HTMLFormElement>("error-form"), section, () => void restart());
-  bindControls(element<HTMLFormElement>("waves-form"), waves, () => void askWaves());
+  controls.cancel.addEventListener("click", () => {
+    simulating = false;
+    stopWaves.abort();
+  });
+  controls.run.addEventListener("click", () => {
+    simulating = true;
+    void restart();
+  });
+  bindControls(element<HTMLFormElement>("error-form"), section, change);
+  const form = document.getElementById("waves-form");
+  if (form) bindControls(form as HTMLFormElement, waves, () => void askWaves());
   context.records.onChange(() => void restart());
   void restart();
+}
+
+/** Whether these are the same settings, however they are measured. */
+function alikeBesideMeasure(left: ChartSettings, right: ChartSettings): boolean {
+  const text = ({ own: _, ...settings }: ChartSettings) => JSON.stringify({ ...settings, measure: "" });
+  // There is one object of the visitor's records for each file.
+  return left.own === right.own && text(left) === text(right);
 }
 
 function chartData(
   axis: Axis,
   settings: ChartSettings,
-  results: TrialErrors,
-  curves: Curves | undefined,
+  results: TrialResults,
+  curves: Curves,
   twoWaves: WavesCurve | undefined,
-): ChartData {
+): Omit<ChartData, "title"> {
+  const { measure } = settings;
+  const points = (all: readonly (Quality & { readonly x: number })[]) =>
+    all.map((point) => ({ x: point.x, y: height(measure, point, settings) }));
+  const measured = (series: string) =>
+    results.measured(axis, series, (quality) => height(measure, quality, settings));
   const series: Series[] = settings.mechanisms.map((name) => ({
     name: NAMES[name],
     style: STYLES[name],
-    measured: results.measured(axis, name),
-    predicted: curves?.byMechanism.get(name)?.points ?? [],
+    measured: measured(name),
+    predicted: points(curves.byMechanism.get(name)?.points ?? []),
   }));
-  if (twoWaves) series.push({ name: "Two waves", style: "green", measured: [], ...twoWaves });
-  series.push({ name: NOT_PRIVATE, style: "grey", measured: results.measured(axis, "not private"), predicted: [] });
-  const limits = settings.mechanisms.flatMap((name) => curves?.byMechanism.get(name)?.limit ?? []);
-  // With room for the words above the highest line.
-  const [lowest, highest] = roundedRange([...heights(series), 1.4 * (curves?.uninformed ?? NaN)]);
+  if (twoWaves) {
+    const predicted = points(twoWaves.predicted);
+    series.push({ ...twoWaves, name: "Two waves", style: "green", measured: [], predicted });
+  }
+  const floor = measured("not private");
+  if (floor.length > 0) series.push({ name: NOT_PRIVATE, style: "grey", measured: floor, predicted: [] });
+  const limits = settings.mechanisms.flatMap((name) => curves.byMechanism.get(name)?.limit ?? []);
   const places = PLACES[axis];
   const range = [places[0]!, places.at(-1)!] as const;
   return {
-    title: axis === "epsilon" ? "Error against ε" : "Error against the number of users",
     x:
       axis === "epsilon"
         ? { label: "ε of one report", symbol: "ε", scale: "log", range }
         : { label: "users n", symbol: "n", scale: "log", range },
-    y: { label: "error ‖sin Θ‖²", symbol: "error", scale: "log", range: [lowest, highest] as const },
+    ...upright(measure, series, settings),
     series,
     limits,
-    levels: curves ? [{ name: KNOWING_NOTHING, y: curves.uninformed }] : [],
     setting: caption(axis, settings),
   };
 }
 
 function caption(axis: Axis, settings: ChartSettings): string {
-  const { records, epsilon, delta, seed } = settings;
+  const { records, epsilon, delta, mechanisms, seed } = settings;
   const fixed = axis === "epsilon" ? counted(records, "user") : `ε = ${number(epsilon)}`;
-  return `${describePopulation(settings)}; ${fixed}; δ = ${plain(delta)} for Gaussian noise; seed ${seed}.`;
+  const noise = mechanisms.every((name) => name === "double-cap") ? "" : `δ = ${plain(delta)} for Gaussian noise; `;
+  return `${describePopulation(settings)}; ${fixed}; ${noise}seed ${seed}.`;
 }

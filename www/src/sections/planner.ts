@@ -1,16 +1,17 @@
-// The planner: how many users a goal takes, and what a number of users gives.
+// The planner: how many people a goal takes, and what a number of people gives.
 
 import type { Plan } from "ldp-pca/lab";
 
 import { roundedRange } from "../charts/axis.js";
 import { Chart } from "../charts/chart.js";
-import { type ChartData, KNOWING_NOTHING } from "../charts/model.js";
+import type { ChartData } from "../charts/model.js";
 import { about, number } from "../format.js";
 import { type Context, element } from "../context.js";
 import { restartable } from "../concurrency.js";
 import { bindControls } from "../controls.js";
-import { fillTable, make } from "../dom.js";
+import { fillTable, make, stale } from "../dom.js";
 import { plain } from "../fields.js";
+import { height, type Quality, shareFound, type Size, upright } from "../measure.js";
 import { mechanism, NAMES, STYLES } from "../mechanisms.js";
 import { nearViewport } from "../viewport.js";
 import { type Population, populationOfCharts } from "./error/population.js";
@@ -19,6 +20,12 @@ import { COMPONENT_HEADS, componentRows, sentences } from "./planner/answer.js";
 import { check, FIELDS, ownPopulation, type Settings } from "./planner/settings.js";
 
 const POINTS = 49;
+/** More people than there are, as a power of two, and the halvings of the range of powers that find a number. */
+const MOST_POWER = 50;
+const HALVINGS = 20;
+
+/** What belongs to the present answer. */
+const SHOWN = ["planner-answer", "planner-chart", "planner-components"];
 
 export async function start(root: HTMLElement, context: Context): Promise<void> {
   const { pool, state, records: own } = context;
@@ -31,6 +38,7 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
 
   async function renew(): Promise<void> {
     for (const field of root.querySelectorAll<HTMLElement>(".own")) field.hidden = section.values.source !== "own";
+    for (const name of SHOWN) stale(element(name), true);
     if (seen) await ask();
   }
 
@@ -41,7 +49,9 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
         ? ownPopulation(settings)
         : await populationOfCharts(pool, askedOfCharts(context), options);
     const asked = { ...population, mechanism: mechanism(settings.mechanism, settings.epsilon, settings.delta) };
-    const { target, records, delta, batch } = settings;
+    const { share, records, delta, batch } = settings;
+    const predict = (count: number) => pool.run("predict", { ...asked, records: count }, options);
+    const target = await errorAt(share / 100, population, predict);
     // Fewer reports than one batch are not released.
     const shuffled = (records ?? batch) < batch ? undefined : { honestReports: batch, delta };
     const plan = await pool.run("plan", { ...asked, target, records, shuffled }, options);
@@ -51,16 +61,17 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
         ? await pool.run("plan", { ...asked, records: shown }, options)
         : plan;
     const along = counts(plan, shown);
-    const predictions = await Promise.all(
-      along.map((count) => pool.run("predict", { ...asked, records: count }, options)),
-    );
+    const predictions = await Promise.all(along.map(predict));
     answer.replaceChildren(...sentences(settings, plan).map((text) => make("p", {}, text)));
     element("planner-caption").textContent = setting(settings, population);
     const heads =
-      shown === undefined ? COMPONENT_HEADS : COMPONENT_HEADS.with(-1, `missed by ${about(shown, 3)} users`);
+      shown === undefined ? COMPONENT_HEADS : COMPONENT_HEADS.with(-1, `missed by ${about(shown, 3)} people`);
     fillTable(element("planner-components"), heads, componentRows(plan, shown === undefined ? undefined : at));
-    const curve = predictions.map(({ sinThetaSquared }, index) => ({ x: along[index]!, y: sinThetaSquared }));
+    const curve = predictions.map((predicted, index) => {
+      return { x: along[index]!, y: height("share", predicted, population) };
+    });
     chart.show(chartData(settings, population, plan, curve));
+    for (const name of SHOWN) stale(element(name), false);
   }
 
   bindControls(element<HTMLFormElement>("planner-form"), section, () => void renew());
@@ -73,7 +84,19 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
   await renew();
 }
 
-/** The range of users in the chart: from below the threshold to well above the numbers asked about. */
+/** The error ‖sin Θ‖² of so many people that this share of the structure is found. */
+async function errorAt(share: number, size: Size, predict: (count: number) => Promise<Quality>): Promise<number> {
+  let [few, many] = [0, MOST_POWER];
+  for (let halving = 0; halving < HALVINGS; halving += 1) {
+    const middle = (few + many) / 2;
+    const found = shareFound(await predict(Math.round(2 ** middle)), size);
+    if (found < share) few = middle;
+    else many = middle;
+  }
+  return (await predict(Math.round(2 ** many))).sinThetaSquared;
+}
+
+/** The range of people in the chart: from below the threshold to well above the numbers asked about. */
 function counts({ thresholdRecords, recordsForTarget }: Plan, shown: number | undefined): number[] {
   const known = [thresholdRecords, recordsForTarget, shown].filter((count) => count != null);
   const [from, to] = roundedRange(known.length > 0 ? [Math.min(...known) / 2, Math.max(...known) * 3] : [1000, 1e6]);
@@ -86,19 +109,16 @@ function chartData(
   plan: Plan,
   curve: { x: number; y: number }[],
 ): ChartData {
-  const { mechanism, target } = settings;
+  const { mechanism, share } = settings;
   const [name, style] = [NAMES[mechanism], STYLES[mechanism]];
-  const heights = [...curve.map(({ y }) => y), target, 1.4 * plan.uninformed];
+  const series = [{ name, style, measured: [], predicted: curve }];
   return {
-    title: "Predicted error against the number of users",
-    x: { label: "users n", symbol: "n", scale: "log", range: [curve[0]!.x, curve.at(-1)!.x] },
-    y: { label: "error ‖sin Θ‖²", symbol: "error", scale: "log", range: roundedRange(heights) },
-    series: [{ name, style, measured: [], predicted: curve }],
+    title: "Predicted structure found against the number of people",
+    x: { label: "people n", symbol: "n", scale: "log", range: [curve[0]!.x, curve.at(-1)!.x] },
+    ...upright("share", series, population),
+    series,
     limits: [{ name, style, x: plan.thresholdRecords ?? Infinity }],
-    levels: [
-      { name: KNOWING_NOTHING, y: plan.uninformed },
-      { name: "the goal", y: target },
-    ],
+    levels: [{ name: "the goal", y: share }],
     setting: setting(settings, population),
   };
 }

@@ -7,12 +7,12 @@ import { type Context, element } from "../context.js";
 import { bindControls } from "../controls.js";
 import type { Pool, Remote } from "../engine/pool.js";
 import type { Collection } from "../engine/protocol.js";
-import { fillTable, make } from "../dom.js";
+import { fillTable, make, stale } from "../dom.js";
 import { choice, decimal, integer, optional, type Values } from "../fields.js";
-import { counted, number } from "../format.js";
+import { counted, number, percent } from "../format.js";
 import { ColorScale, HeatMap, largestSize } from "../heatmap.js";
+import { shareFound, type Size } from "../measure.js";
 import { about, inPlace, type OwnRecords } from "../own-records.js";
-import { nearViewport } from "../viewport.js";
 import { checkSparsity } from "./error/settings.js";
 
 /** What a page solves for all penalties in some seconds. */
@@ -48,18 +48,18 @@ const PATH_HEADS = ["Penalty", "Features", "✓ Found", "○ Missed", "✗ False
 /** Lists with more features than this show only their number. */
 const LISTED_FEATURES = 10;
 
-export function start(root: HTMLElement, { pool, records, state }: Context): void {
+export function start(_root: HTMLElement, { pool, records, state }: Context): void {
   const section = state.section("sparse", FIELDS, (settings) => checkSparsity(inPlace(settings, records.current)));
   const view = new View();
   const slider = element<HTMLInputElement>("sparse-step");
   let drawn: { readonly collection: Remote<Collection>; readonly choice: Asked } | undefined;
   let running: AbortController | undefined;
   let penalties: readonly number[] = [];
-  let seen = false;
+  let started = false;
 
   /** Draws the records and their reports, compares the methods, and then finds the penalties worth trying. */
   async function draw(): Promise<void> {
-    if (!seen) return;
+    if (!started) return;
     const choice = about(section.values, records.current);
     running?.abort();
     const controller = new AbortController();
@@ -116,15 +116,18 @@ export function start(root: HTMLElement, { pool, records, state }: Context): voi
     running?.abort();
     view.end("Cancelled. What you see is from before.");
   });
-  bindControls(element<HTMLFormElement>("sparse-form"), section, () => void draw());
+  const form = element<HTMLFormElement>("sparse-form");
+  // Nothing is simulated before a hand is on the button or a control.
+  for (const touch of ["input", "change"]) form.addEventListener(touch, () => (started = true), { capture: true });
+  element("sparse-start").addEventListener("click", () => {
+    started = true;
+    void draw();
+  });
+  bindControls(form, section, () => void draw());
   records.onChange(() => {
     // A penalty is in the units of other records.
     section.update({ penalty: undefined });
     void draw();
-  });
-  void nearViewport(root).then(() => {
-    seen = true;
-    return draw();
   });
 }
 
@@ -148,6 +151,8 @@ class View {
   }
 
   begin({ records }: Asked): void {
+    element("sparse-start").hidden = true;
+    stale(element("sparse-results"), true);
     element("sparse-failure").hidden = true;
     element("sparse-cancel").hidden = false;
     this.#slider.disabled = true;
@@ -156,6 +161,7 @@ class View {
   }
 
   end(said = ""): void {
+    element("sparse-start").hidden = this.#steps.length > 0;
     element("sparse-cancel").hidden = true;
     this.#slider.disabled = this.#steps.length === 0;
     element<HTMLButtonElement>("sparse-automatic").disabled = this.#steps.length === 0;
@@ -169,7 +175,10 @@ class View {
     shown.textContent = `This could not be computed: ${message}. What you see is from before.`;
   }
 
-  show(compared: Comparison, { own }: Asked): void {
+  show(compared: Comparison, { own, dimension, rank }: Asked): void {
+    element("sparse-results").hidden = false;
+    stale(element("sparse-results"), false);
+    const size = { dimension, rank };
     const { truth, fantope, penalty, relativeGap } = compared;
     // Features that carry components come first, or the picture would be scattered.
     const all = Array.from(truth.leverages, (_, feature) => feature);
@@ -180,11 +189,11 @@ class View {
     const matrices = METHODS.map((method) => reordered(compared[method].matrix, order));
     const scale = { largest: largestSize(...matrices), root: true };
     METHODS.forEach((method, index) => {
-      this.#maps[index]!.show(matrices[index], names, captionOf(method, compared[method], truth, own), scale);
+      this.#maps[index]!.show(matrices[index], names, captionOf(method, compared[method], truth, own, size), scale);
     });
     this.#scale.show(scale);
-    const found = METHODS.slice(1).map((method) => foundBy(TITLES[method], compared[method], truth, own));
-    fillTable(element("sparse-found"), ["Method", "Error", "Found", "Missed", "False alarms"], found);
+    const found = METHODS.slice(1).map((method) => foundBy(TITLES[method], compared[method], truth, own, size));
+    fillTable(element("sparse-found"), ["Method", "Structure", "Error", "Found", "Missed", "False alarms"], found);
     const kept = counted(fantope.support.length, "feature");
     element("sparse-certificate").textContent =
       `At a penalty of ${number(penalty)} the Fantope keeps ${kept}. Its solution is certified: no other is better ` +
@@ -226,7 +235,7 @@ class View {
     );
     this.#slider.value = String(nearest);
     this.#slider.setAttribute("aria-valuetext", number(penalty));
-    element("sparse-form").querySelector("output")!.textContent = number(penalty);
+    element("sparse-results").querySelector("output")!.textContent = number(penalty);
     for (const [at, shown] of [...element("sparse-path").children].entries())
       shown.classList.toggle("present", at === nearest);
   }
@@ -269,12 +278,13 @@ function captionOf(
   found: ComparedComponents,
   truth: ComparedComponents,
   own: OwnRecords | undefined,
+  size: Size,
 ): string {
   if (method === "truth") {
     const uses = `It uses ${truth.support.length} of ${found.leverages.length} features`;
     return own ? `${uses}. Those with the largest shares come first here.` : `${uses}, which come first here.`;
   }
-  return `Error ${number(found.sinThetaSquared)}`;
+  return `Finds ${percent(shareFound(found, size))} of the structure`;
 }
 
 /** A row of the table: the features that a method found, in words beside the marks. */
@@ -283,12 +293,14 @@ function foundBy(
   found: ComparedComponents,
   truth: ComparedComponents,
   own: OwnRecords | undefined,
+  size: Size,
 ): string[] {
   const hits = truth.support.filter((feature) => found.support.includes(feature));
   const misses = truth.support.filter((feature) => !found.support.includes(feature));
   const falseAlarms = found.support.filter((feature) => !truth.support.includes(feature));
   return [
     title,
+    percent(shareFound(found, size)),
     number(found.sinThetaSquared),
     `✓ ${hits.length} of ${truth.support.length}`,
     `○ ${listed(misses, own)}`,

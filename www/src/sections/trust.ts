@@ -1,21 +1,21 @@
-// Trust models on one chart: the error that the same promise costs, by the party that keeps it. Models without a
-// trusted party are predicted; methods that see the records are simulated while the visitor watches.
+// Trust models on one chart: what the same promise costs, by the party that keeps it. Models without a trusted party
+// are predicted; methods that see the records are simulated while the visitor watches, who starts that.
 
-import { roundedRange } from "../charts/axis.js";
 import { Chart } from "../charts/chart.js";
-import { type ChartData, KNOWING_NOTHING } from "../charts/model.js";
-import { heights, type Series } from "../charts/series.js";
+import type { ChartData } from "../charts/model.js";
+import type { Series } from "../charts/series.js";
 import { atMost, counted } from "../format.js";
 import { type Context, element } from "../context.js";
 import { restartable, unlessAborted } from "../concurrency.js";
 import { bindControls } from "../controls.js";
-import { withRoles } from "../dom.js";
+import { stale, withRoles } from "../dom.js";
 import { choice, decimal, integer, plain, type Values } from "../fields.js";
+import { height, type Quality, TITLES, upright } from "../measure.js";
 import { mechanism, NAMES } from "../mechanisms.js";
 import { RunControls } from "../run-controls.js";
 import { nearViewport } from "../viewport.js";
 import { populationOfCharts } from "./error/population.js";
-import { asked as askedOfCharts, chartsOf, describePopulation } from "./error/settings.js";
+import { asked as askedOfCharts, type ChartSettings, chartsOf, describePopulation } from "./error/settings.js";
 import { CentralSimulation, type ChartRecords, METHODS } from "./trust/central-methods.js";
 import { honestReportsOf, MODELS, type Outcome } from "./trust/trust-models.js";
 
@@ -46,10 +46,12 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
   withRoles(root.querySelector<HTMLTableElement>("table.models")!);
   let seen = false;
   let simulated: CentralSimulation | undefined;
+  let simulating = false;
   /** Ends the simulation, not the predictions. */
   let stop = new AbortController();
 
   async function renew(): Promise<void> {
+    stale(element("trust-chart"), true);
     if (seen) await ask();
   }
 
@@ -63,7 +65,6 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
     const outcomes = await Promise.all(
       MODELS.map((model) => Promise.all(EPSILONS.map((epsilon) => model.outcome(pool, collection(epsilon), options)))),
     );
-    const { uninformed } = await pool.run("plan", { ...population, mechanism: collection(EXAMPLE).mechanism }, options);
     const name = NAMES[settings.mechanism];
     const setting = `${describePopulation(asked())}; ${counted(records, "user")}; ${name}; δ = ${plain(delta)}.`;
     element("trust-caption").textContent = setting;
@@ -71,8 +72,15 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
     const wanted = recordsOf(settings);
     if (!simulated?.isOf(wanted)) simulated = new CentralSimulation(wanted);
     const kept = simulated;
-    const draw = () => chart.show(chartData(outcomes, kept, uninformed, setting));
+    const settled = asked();
+    const title = `${TITLES[settled.measure]} against the ε of what the outside sees`;
+    element("trust-chart").querySelector("h3")!.textContent = title;
+    const draw = () => chart.show({ title, ...chartData(outcomes, kept, settled, setting) });
     draw();
+    stale(element("trust-chart"), false);
+    status.textContent = simulating ? "" : "Predicted. Central methods are simulated on request.";
+    controls.running = false;
+    if (!simulating) return;
     stop = new AbortController();
     controls.running = true;
     try {
@@ -124,8 +132,14 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
     });
   }
 
-  controls.cancel.addEventListener("click", () => stop.abort());
-  controls.run.addEventListener("click", () => void renew());
+  controls.cancel.addEventListener("click", () => {
+    simulating = false;
+    stop.abort();
+  });
+  controls.run.addEventListener("click", () => {
+    simulating = true;
+    void renew();
+  });
   bindControls(element<HTMLFormElement>("trust-form"), section, () => void renew());
   // Nothing is compared until somebody asks.
   const form = element<HTMLFormElement>("trust-every-form");
@@ -143,27 +157,26 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
 function chartData(
   outcomes: readonly (readonly Outcome[])[],
   simulated: CentralSimulation,
-  uninformed: number,
+  settings: ChartSettings,
   setting: string,
-): ChartData {
+): Omit<ChartData, "title"> {
+  const tall = (quality: Quality) => height(settings.measure, quality, settings);
   const predicted = MODELS.map(({ name, style }, index): Series => {
-    const predicted = outcomes[index]!.flatMap(({ error }, place) =>
-      error === undefined ? [] : [{ x: EPSILONS[place]!, y: error }],
+    const predicted = outcomes[index]!.flatMap(({ predicted }, place) =>
+      predicted === undefined ? [] : [{ x: EPSILONS[place]!, y: tall(predicted) }],
     );
     return { name, style, measured: [], predicted };
   });
   const measured = METHODS.map(({ key, name, style }): Series => {
-    return { name, style, measured: simulated.measured(key), predicted: [] };
+    return { name, style, measured: simulated.measured(key, tall), predicted: [] };
   });
-  const series = [...predicted, ...measured];
-  const range = roundedRange([...heights(series), 1.4 * uninformed]);
+  // Those that nobody has asked for yet are not in the legend either.
+  const series = [...predicted, ...measured.filter(({ measured }) => measured.length > 0)];
   return {
-    title: "Error against the ε of what the outside sees",
     x: { label: "ε of what the outside sees", symbol: "ε", scale: "log", range: [EPSILONS[0]!, EPSILONS.at(-1)!] },
-    y: { label: "error ‖sin Θ‖²", symbol: "error", scale: "log", range },
+    ...upright(settings.measure, series, settings),
     series,
     limits: [],
-    levels: [{ name: KNOWING_NOTHING, y: uninformed }],
     setting,
   };
 }

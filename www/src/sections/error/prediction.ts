@@ -3,22 +3,23 @@
 import type { Prediction } from "ldp-pca/lab";
 
 import type { Limit } from "../../charts/model.js";
-import type { Point } from "../../charts/series.js";
 import type { Pool } from "../../engine/pool.js";
+import type { Quality } from "../../measure.js";
 import { mechanism, type MechanismName, NAMES, STYLES } from "../../mechanisms.js";
 import { populationOfCharts } from "./population.js";
 import { type Axis, type ChartSettings, PLACES } from "./settings.js";
 
+/** A prediction at a place of the axis. */
+export type Place = Quality & { readonly x: number };
+
 export interface Curve {
-  readonly points: readonly Point[];
+  readonly points: readonly Place[];
   readonly limit: Limit | undefined;
 }
 
 /** The predictions for one chart. */
 export interface Curves {
   readonly byMechanism: ReadonlyMap<MechanismName, Curve>;
-  /** The error of a subspace that knows nothing. */
-  readonly uninformed: number;
 }
 
 /** A curve has this many additional points between two places of the axis. */
@@ -46,7 +47,7 @@ export async function predictCurves(
   const { delta } = settings;
   const population = await populationOfCharts(pool, settings, { signal, urgent: true });
   const places = along(axis);
-  const curves = settings.mechanisms.map(async (name): Promise<[MechanismName, Curve, number]> => {
+  const curves = settings.mechanisms.map(async (name): Promise<[MechanismName, Curve]> => {
     const predictions = await Promise.all(
       places.map((x) => {
         const [epsilon, records] = axis === "epsilon" ? [x, settings.records] : [settings.epsilon, x];
@@ -54,22 +55,21 @@ export async function predictCurves(
         return pool.run("predict", asked, { signal, urgent: true });
       }),
     );
-    const points = predictions.map(({ sinThetaSquared }, index) => ({ x: places[index]!, y: sinThetaSquared }));
+    const points = predictions.map((prediction, index) => ({ ...prediction, x: places[index]! }));
     const threshold = axis === "epsilon" ? firstRecoverable(points, predictions) : await thresholdRecords(name);
     const limit = threshold <= places[0]! ? undefined : { name: NAMES[name], style: STYLES[name], x: threshold };
-    return [name, { points, limit }, predictions[0]!.uninformed];
+    return [name, { points, limit }];
   });
   async function thresholdRecords(name: MechanismName): Promise<number> {
     const asked = { ...population, mechanism: mechanism(name, settings.epsilon, delta) };
     return (await pool.run("plan", asked, { signal, urgent: true })).thresholdRecords ?? Infinity;
   }
 
-  const found = await Promise.all(curves);
-  return { byMechanism: new Map(found.map(([name, curve]) => [name, curve])), uninformed: found[0]![2] };
+  return { byMechanism: new Map(await Promise.all(curves)) };
 }
 
 /** The first place of the curve at which a component can be recovered. */
-function firstRecoverable(points: readonly Point[], predictions: readonly Prediction[]): number {
+function firstRecoverable(points: readonly Place[], predictions: readonly Prediction[]): number {
   const first = predictions.findIndex(({ recoverable }) => recoverable.some(Boolean));
   return points[first]?.x ?? Infinity;
 }

@@ -4,8 +4,9 @@ import type { Progress } from "ldp-pca/lab";
 
 import { number } from "../../format.js";
 import type { Pool } from "../../engine/pool.js";
+import type { Quality } from "../../measure.js";
 import { mechanism } from "../../mechanisms.js";
-import { schedule, type Trial, type TrialErrors } from "./trials.js";
+import { schedule, type Trial, type TrialResults } from "./trials.js";
 import type { Axis, ChartSettings } from "./settings.js";
 
 export interface TrialProgress extends Progress {
@@ -22,7 +23,7 @@ export interface TrialProgress extends Progress {
 export async function run(
   pool: Pool,
   settings: ChartSettings,
-  results: TrialErrors,
+  results: TrialResults,
   signal: AbortSignal,
   onTrial: (axis: Axis, progress: TrialProgress) => void,
 ): Promise<void> {
@@ -32,11 +33,11 @@ export async function run(
   let done = 0;
   await Promise.all(
     all.map(async (trial) => {
-      const errors = await simulate(pool, settings, trial, signal);
+      const found = await simulate(pool, settings, trial, signal);
       if (signal.aborted) return;
       done += 1;
       left[trial.axis] -= 1;
-      for (const [series, error] of errors) results.add(trial.axis, series, trial.x, error);
+      for (const [series, quality] of found) results.add(trial.axis, series, trial.x, quality);
       const place = trial.axis === "epsilon" ? `ε = ${number(trial.x)}` : `n = ${number(trial.x)}`;
       const text =
         `Trial ${trial.index + 1} of ${settings.trials} at ${place}; ${done} of ${all.length} simulations done.`;
@@ -51,7 +52,7 @@ async function simulate(
   settings: ChartSettings,
   trial: Trial,
   signal: AbortSignal,
-): Promise<[string, number][]> {
+): Promise<[string, Quality][]> {
   const { own, dimension, rank, sparsity, signal: strength, delta, seed } = settings;
   const { records, index } = trial;
   const mechanisms = settings.mechanisms.map((name) => mechanism(name, trial.epsilon, delta));
@@ -60,15 +61,19 @@ async function simulate(
     const { module, secondMoment } = own;
     const like = { ...asked, module, secondMoment, trial: index };
     const { errors, nonPrivate } = await pool.run("trialLike", like, { signal });
-    return named(settings, errors, nonPrivate);
+    return named(settings, errors.map(erring), erring(nonPrivate));
   }
   const drawn = { ...asked, signal: strength, sparsity, reports: "drawn", trials: 1, firstTrial: index } as const;
   const { byMechanism, nonPrivate } = await pool.run("simulate", drawn, { signal });
-  const errors = byMechanism.map(({ methods }) => methods[0]!.sinThetaSquared.values[0]!);
-  return named(settings, errors, nonPrivate.values[0]!);
+  const found = byMechanism.map(({ methods: [first] }) => erring(first!.sinThetaSquared.values[0]!));
+  return named(settings, found, erring(nonPrivate.values[0]!));
 }
 
-/** The errors of one trial by the names of their series. */
-function named({ mechanisms }: ChartSettings, errors: readonly number[], nonPrivate: number): [string, number][] {
-  return [...mechanisms.map((name, place): [string, number] => [name, errors[place]!]), ["not private", nonPrivate]];
+function erring(sinThetaSquared: number): Quality {
+  return { sinThetaSquared };
+}
+
+/** The results of one trial by the names of their series. */
+function named({ mechanisms }: ChartSettings, found: readonly Quality[], nonPrivate: Quality): [string, Quality][] {
+  return [...mechanisms.map((name, place): [string, Quality] => [name, found[place]!]), ["not private", nonPrivate]];
 }

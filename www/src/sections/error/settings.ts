@@ -1,7 +1,8 @@
 // The settings of the two charts of the error, and their limits.
 
-import { decimal, integer, optional, subset, type Values } from "../../fields.js";
+import { choice, decimal, integer, optional, subset, type Values } from "../../fields.js";
 import { counted } from "../../format.js";
+import { MEASURES } from "../../measure.js";
 import { MECHANISMS } from "../../mechanisms.js";
 import type { Context } from "../../context.js";
 import { about, inPlace, type MadeUp, type OwnRecords } from "../../own-records.js";
@@ -18,6 +19,7 @@ export const FIELDS = {
   trials: integer(20, { min: 1, max: 100 }),
   seed: integer(1, { min: 0, max: 2 ** 32 - 1 }),
   mechanisms: subset(MECHANISMS, MECHANISMS),
+  measure: choice("share", MEASURES),
 };
 
 export type Settings = Values<typeof FIELDS>;

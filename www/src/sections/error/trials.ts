@@ -1,6 +1,7 @@
 // The work behind the two charts: the simulations they need, their order, and their results.
 
 import type { Measured } from "../../charts/series.js";
+import type { Quality } from "../../measure.js";
 import { type Axis, PLACES, type Settings } from "./settings.js";
 
 /** One trial at one place: the least that is simulated at a time. */
@@ -32,21 +33,21 @@ export function schedule({ epsilon, records, trials }: Settings): Trial[] {
   ];
 }
 
-/** Errors of trials, by chart, series and place. */
-export class TrialErrors {
-  readonly #errors = new Map<string, Map<number, number[]>>();
+/** Results of trials, by chart, series and place. */
+export class TrialResults {
+  readonly #results = new Map<string, Map<number, Quality[]>>();
 
-  add(axis: Axis, series: string, x: number, error: number): void {
+  add(axis: Axis, series: string, x: number, result: Quality): void {
     const key = `${axis} ${series}`;
-    const places = this.#errors.get(key) ?? new Map<number, number[]>();
-    this.#errors.set(key, places);
-    places.set(x, [...(places.get(x) ?? []), error]);
+    const places = this.#results.get(key) ?? new Map<number, Quality[]>();
+    this.#results.set(key, places);
+    places.set(x, [...(places.get(x) ?? []), result]);
   }
 
-  /** Medians and quartiles over the trials that are done, along the axis. */
-  measured(axis: Axis, series: string): Measured[] {
-    const places = this.#errors.get(`${axis} ${series}`) ?? new Map<number, number[]>();
-    return [...places].sort(([a], [b]) => a - b).map(([x, values]) => summarized(x, values));
+  /** Medians and quartiles over the trials that are done, along the axis, of the number that `height` makes of each. */
+  measured(axis: Axis, series: string, height: (result: Quality) => number): Measured[] {
+    const places = this.#results.get(`${axis} ${series}`) ?? new Map<number, Quality[]>();
+    return [...places].sort(([a], [b]) => a - b).map(([x, results]) => summarized(x, results.map(height)));
   }
 }
 

@@ -33,7 +33,7 @@ export async function predictTwoWaves(
   );
   const at = places.map((x, index) => ({ x, found: found[index]! }));
   return {
-    predicted: at.flatMap(({ x, found }) => (found.refused ? [] : { x, y: found.sin_theta_squared })),
+    predicted: at.flatMap(({ x, found }) => (found.refused ? [] : { x, sinThetaSquared: found.sin_theta_squared })),
     refused: at.flatMap(({ x, found }) => (found.refused ? x : [])),
     note: note(axis, places, found),
   };

@@ -3,31 +3,31 @@
 import type { Plan } from "ldp-pca/lab";
 
 import { plain } from "../../fields.js";
-import { about, atMost, counted, number } from "../../format.js";
+import { about, atMost, counted, number, percent } from "../../format.js";
+import { type Quality, shareFound } from "../../measure.js";
 import { NAMES } from "../../mechanisms.js";
 import type { Settings } from "./settings.js";
 
 /** The answer, the most important sentence first. */
 export function sentences(settings: Settings, plan: Plan): string[] {
-  const { epsilon, delta, target, mechanism, batch } = settings;
+  const { epsilon, delta, share, mechanism, batch } = settings;
   const promise = `${NAMES[mechanism]} at ε = ${number(epsilon)}`;
-  const goal = `an error of at most ${number(target)}`;
-  const { recordsForTarget, thresholdRecords, uninformed, shuffled } = plan;
+  const goal = `${number(share)} % of the structure`;
+  const { recordsForTarget, thresholdRecords, shuffled } = plan;
   const relayed = shuffled?.recordsForTarget;
   const local = shuffled?.localEpsilon;
   const first =
     recordsForTarget == null
-      ? `No number of users reaches ${goal} with ${promise}: some component does not stand out from the rest.`
-      : `${users(recordsForTarget)} reach ${goal} with ${promise}. ` +
-        `Knowing nothing gives ${number(uninformed)}.`;
+      ? `No number of people finds ${goal} with ${promise}: some component does not stand out from the rest.`
+      : `${people(recordsForTarget)} find ${goal} with ${promise}.`;
   const threshold =
     thresholdRecords === null
-      ? "With any number of users noise drowns the components."
+      ? "With any number of people noise drowns the components."
       : `With fewer than ${about(thresholdRecords, 3)} noise drowns the components.`;
   const mixed =
     relayed == null || local == null
       ? ""
-      : `${users(relayed)} reach it through a relay that does not work together with the aggregator. There ` +
+      : `${people(relayed)} find it through a relay that does not work together with the aggregator. There ` +
         `ε = ${number(epsilon)} is a promise about each batch of ${counted(batch, "honest report")}, for any two ` +
         `records of one person in it, with δ = ${plain(delta)}; each report by itself has ε = ${atMost(local)}.`;
   const all = [first, threshold, ...withRecords(settings, plan), mixed].filter((sentence) => sentence !== "");
@@ -35,20 +35,21 @@ export function sentences(settings: Settings, plan: Plan): string[] {
   return all.map((sentence) => sentence.replaceAll(" = ", "\u00a0=\u00a0"));
 }
 
-/** The sentences about the available users. */
-function withRecords({ records, target, batch }: Settings, plan: Plan): string[] {
+/** The sentences about the available people. */
+function withRecords({ records, share, batch }: Settings, plan: Plan): string[] {
   const { predicted, epsilonForTarget, shuffled } = plan;
   if (records === undefined || !predicted) return [];
-  const asked = counted(records, "user");
-  const reached = `From ${asked} expect an error of ${number(predicted.sinThetaSquared)}.`;
+  const found = (prediction: Quality) =>
+    `${percent(shareFound(prediction, plan))} of the structure (‖sin Θ‖² = ${number(prediction.sinThetaSquared)})`;
+  const reached = `From ${counted(records, "person", "people")} expect ${found(predicted)}.`;
   const needed =
     epsilonForTarget == null
-      ? `No ε up to 16 lets them reach ${number(target)}.`
-      : `To reach ${number(target)} they need ε = ${number(epsilonForTarget)}.`;
+      ? `No ε up to 16 lets them find ${number(share)} %.`
+      : `To find ${number(share)} % they need ε = ${number(epsilonForTarget)}.`;
   const mixed = !shuffled
     ? `They fill no batch of ${counted(batch, "honest report")}, so a relay would release nothing.`
     : shuffled.predicted
-      ? `Through a relay, an error of ${number(shuffled.predicted.sinThetaSquared)}.`
+      ? `Through a relay, ${found(shuffled.predicted)}.`
       : "";
   return [reached, needed, mixed];
 }
@@ -63,17 +64,17 @@ export function componentRows(plan: Plan, at: Plan | undefined): string[][] {
     return [
       String(index + 1),
       number(signals[index] ?? bulk),
-      least === null ? "no number of users" : users(least),
-      missed === undefined ? "" : at?.predicted?.recoverable[index] ? percent(missed) : "all: below the threshold",
+      least === null ? "no number of people" : people(least),
+      missed === undefined ? "" : at?.predicted?.recoverable[index] ? percentage(missed) : "all: below the threshold",
     ];
   });
 }
 
-/** A rounded number of users. */
-function users(count: number): string {
-  return `${about(count, 3)} ${count === 1 ? "user" : "users"}`;
+/** A rounded number of people. */
+function people(count: number): string {
+  return `${about(count, 3)} ${count === 1 ? "person" : "people"}`;
 }
 
-function percent(share: number): string {
+function percentage(share: number): string {
   return share.toLocaleString("en", { style: "percent", maximumSignificantDigits: 2 });
 }

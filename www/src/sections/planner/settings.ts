@@ -15,7 +15,8 @@ export const FIELDS = {
   mechanism: choice("double-cap", MECHANISMS),
   epsilon: decimal(2, { min: 0.01, max: 16 }),
   delta: decimal(1e-6, { min: 1e-15, max: 0.1 }),
-  target: decimal(0.1, { min: 1e-6, max: 100 }),
+  /** In percent of the structure. */
+  share: decimal(90, { min: 1, max: 99.9 }),
   records: optional(integer(20_000, { min: 1, max: 1e12 })),
   batch: integer(BATCH, { min: 2, max: 1e11 }),
 };

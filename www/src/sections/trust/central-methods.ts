@@ -4,7 +4,8 @@ import type { ComparedMoments, CompareMethodsOptions, ComparedPopulation, LabMet
 
 import type { Measured, Style } from "../../charts/series.js";
 import type { Pool } from "../../engine/pool.js";
-import { TrialErrors } from "../error/trials.js";
+import type { Quality } from "../../measure.js";
+import { TrialResults } from "../error/trials.js";
 
 /** In the order of the chart: the key is the lab's. */
 export const METHODS: readonly { readonly key: LabMethod; readonly name: string; readonly style: Style }[] = [
@@ -23,7 +24,7 @@ export type ChartRecords = (ComparedPopulation | ComparedMoments) & Omit<Compare
 /** The simulations for one question, kept for when it is asked again. */
 export class CentralSimulation {
   readonly #records: ChartRecords;
-  readonly #errors = new TrialErrors();
+  readonly #results = new TrialResults();
   readonly #done = new Set<string>();
   /** The reasons of methods that refuse, by name. */
   readonly refusals = new Map<string, string>();
@@ -38,8 +39,8 @@ export class CentralSimulation {
     return own.moments === others.moments && own.text === others.text;
   }
 
-  measured(key: string): Measured[] {
-    return this.#errors.measured("epsilon", key);
+  measured(key: string, height: (result: Quality) => number): Measured[] {
+    return this.#results.measured("epsilon", key, height);
   }
 
   /** Simulates what is missing, and reports after each place. Rejects with the signal's reason. */
@@ -59,7 +60,7 @@ export class CentralSimulation {
         if (signal.aborted) return;
         for (const { key, name, trials, refusal } of methods) {
           const [found] = trials;
-          if (found) this.#errors.add("epsilon", key, epsilon, found.sinThetaSquared);
+          if (found) this.#results.add("epsilon", key, epsilon, found);
           if (refusal !== undefined) this.refusals.set(name, refusal);
         }
         this.#done.add(pair);

@@ -5,6 +5,7 @@ import type { PredictOptions } from "ldp-pca/lab";
 import type { Style } from "../../charts/series.js";
 import { BATCH } from "../../guarantee.js";
 import type { Pool, RunOptions } from "../../engine/pool.js";
+import type { Quality } from "../../measure.js";
 
 /** A collection whose promise, the epsilon of the mechanism, is about what the outside sees. */
 export interface Collection extends PredictOptions {
@@ -13,8 +14,8 @@ export interface Collection extends PredictOptions {
 }
 
 export interface Outcome {
-  /** Predicted error; `undefined` where the model cannot keep the promise. */
-  readonly error: number | undefined;
+  /** Predicted; `undefined` where the model cannot keep the promise. */
+  readonly predicted: Quality | undefined;
   /** The epsilon of the single report. */
   readonly localEpsilon: number | undefined;
 }
@@ -35,8 +36,7 @@ export const MODELS: readonly TrustModel[] = [
     name: "Local",
     style: "blue",
     async outcome(pool, { delta: _, ...collection }, options) {
-      const { sinThetaSquared } = await pool.run("predict", collection, options);
-      return { error: sinThetaSquared, localEpsilon: collection.mechanism.epsilon };
+      return { predicted: await pool.run("predict", collection, options), localEpsilon: collection.mechanism.epsilon };
     },
   },
   {
@@ -45,7 +45,7 @@ export const MODELS: readonly TrustModel[] = [
     async outcome(pool, { delta, ...collection }, options) {
       const honestReports = honestReportsOf(collection.records);
       const { shuffled } = await pool.run("plan", { ...collection, shuffled: { honestReports, delta } }, options);
-      return { error: shuffled?.predicted?.sinThetaSquared, localEpsilon: shuffled?.localEpsilon ?? undefined };
+      return { predicted: shuffled?.predicted, localEpsilon: shuffled?.localEpsilon ?? undefined };
     },
   },
 ];
