@@ -3,12 +3,15 @@
 import type { Pool } from "./engine/pool.js";
 import type { RecordsInUse } from "./own-records.js";
 import type { State } from "./state.js";
+import type { Survey } from "./survey.js";
 
 export interface Context {
   /** Workers that compute: `pool.run("simulate", options, { signal })`. */
   readonly pool: Pool;
   /** What controls hold, in the address: `state.section("planner", fields, check)`. */
   readonly state: State;
+  /** The made-up survey, as far as somebody asked for it. */
+  readonly survey: Survey;
   /** The visitor's own records, where the charts are about them. */
   readonly records: RecordsInUse;
   /**

@@ -47,9 +47,10 @@ export class State {
     return section;
   }
 
-  /** The address of a section with the present state. */
+  /** The address of a section with the present state, and with that of the other page's sections. */
   link(place = this.#place): string {
     const text = new URLSearchParams();
+    for (const [name, value] of this.#text) if (!this.#sections.has(name.split(".")[0]!)) text.set(name, value);
     for (const section of this.#sections.values()) section.save(text);
     const parameters = text.toString().replaceAll("%2C", ",");
     return `#${[place, parameters].filter((part) => part !== "").join("&")}`;

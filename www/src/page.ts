@@ -1,0 +1,94 @@
+// A page: starts its sections, and moves between them and to the other page.
+
+import { type Context, element, type Start } from "./context.js";
+import { make } from "./dom.js";
+import { compile, start as startLab } from "./engine/lab.js";
+import { Pool } from "./engine/pool.js";
+import { RecordsInUse } from "./own-records.js";
+import { State } from "./state.js";
+import { afterPaint, domReady, yieldToMain } from "./scheduling.js";
+import { Survey } from "./survey.js";
+
+/** Runs a page of these sections, by their ids. */
+export async function run(sections: Readonly<Record<string, Start>>): Promise<void> {
+  await domReady();
+  const state = new State();
+  navigate(state, sections);
+  // The text comes first: compiling and the work of the sections would compete with it for the processors.
+  await afterPaint();
+  const module = compile();
+  const context = makeContext(module, state);
+  module
+    .then(() => context.lab())
+    .then((lab) => (element("version").textContent = lab.version()))
+    .catch(cannotRun);
+  // Each section in its own turn, so that the page stays responsive between them.
+  for (const [id, start] of Object.entries(sections)) {
+    await yieldToMain();
+    void begin(id, start, context);
+  }
+  // The started sections may have moved the requested one.
+  if (state.place in sections) show(state.place);
+}
+
+function makeContext(module: Promise<WebAssembly.Module>, state: State): Context {
+  const spoken = element("announcements");
+  const pool = new Pool(module);
+  let lab: ReturnType<Context["lab"]> | undefined;
+  return {
+    pool,
+    state,
+    survey: new Survey(pool),
+    records: new RecordsInUse(),
+    announce: (text) => (spoken.textContent = text),
+    lab: () => (lab ??= startLab(module)),
+  };
+}
+
+/** A section that fails says so in its place, and the others go on. */
+async function begin(id: string, start: Start, context: Context): Promise<void> {
+  const root = element(id);
+  try {
+    await start(root, context);
+  } catch (error) {
+    console.error(error);
+    const text = `This part of the page does not work here: ${(error as Error).message}.`;
+    root.querySelector("h1, h2")!.after(make("p", { className: "message" }, text));
+  }
+}
+
+function cannotRun(error: unknown): void {
+  const message = element("cannot-run");
+  message.hidden = false;
+  message.textContent = `This browser cannot run the computations of the page: ${(error as Error).message}.`;
+}
+
+/** Links of the navigation keep the state that is in the address, and take the keyboard with them. */
+function navigate(state: State, sections: Readonly<Record<string, Start>>): void {
+  for (const link of document.querySelectorAll<HTMLAnchorElement>('a[href^="#"]:not(.skip)')) {
+    const place = link.hash.slice(1);
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      state.go(place);
+      show(place);
+    });
+  }
+  for (const link of document.querySelectorAll<HTMLAnchorElement>('a[href^="./"]')) {
+    const place = link.hash.slice(1);
+    link.addEventListener("click", () => (link.hash = state.link(place)));
+  }
+  document.querySelector(".skip")!.addEventListener("click", (event) => {
+    event.preventDefault();
+    element("main").focus();
+  });
+  addEventListener("popstate", () => show(state.place));
+  if (state.place in sections) show(state.place);
+}
+
+function show(place: string): void {
+  const heading = document.getElementById(place)?.querySelector<HTMLElement>("h1, h2");
+  if (!heading) return;
+  heading.tabIndex = -1;
+  heading.focus({ preventScroll: true });
+  heading.closest("section")!.scrollIntoView();
+}
