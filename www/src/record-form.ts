@@ -7,7 +7,7 @@ import { make } from "./dom.js";
 type Input = HTMLInputElement | HTMLSelectElement;
 type AskedColumn = Exclude<Column, { type: "ignored" }>;
 
-const FIRST_SHOWN = 8;
+const FIRST_SHOWN = 12;
 
 export class RecordForm {
   readonly #inputs = new Map<AskedColumn, Input>();
@@ -43,7 +43,8 @@ export class RecordForm {
   fillWithExample(): void {
     for (const [column, input] of this.#inputs) {
       if (column.type === "numeric") {
-        input.value = String(Number((column.offset + column.scale * Math.random()).toPrecision(3)));
+        input.value = String(Number((column.offset + column.scale * (2 * Math.random() - 1)).toPrecision(2)));
+        input.dispatchEvent(new Event("input"));
       } else {
         input.value = column.values[Math.floor(Math.random() * column.values.length)] ?? input.value;
       }
@@ -58,6 +59,19 @@ export class RecordForm {
         ? make("input", { id, type: "number", step: "any", inputMode: "decimal", autocomplete: "off" })
         : make("select", { id }, new Option("no answer", ""), ...column.values.map(option));
     this.#inputs.set(column, input);
-    return make("div", { className: "field" }, make("label", { htmlFor: id }, column.name), input);
+    const label = make("label", { htmlFor: id }, column.label ?? column.name);
+    if (column.type !== "numeric") return make("div", { className: "field" }, label, input);
+    return make("div", { className: "field on-scale" }, label, slider(column, input), input);
   }
+}
+
+/** A slider over the column's scale for those who point. The number beside it takes the keyboard, and may be empty. */
+function slider({ offset, scale }: { offset: number; scale: number }, input: HTMLElement): HTMLInputElement {
+  const [min, max] = [offset - Math.abs(scale), offset + Math.abs(scale)].map(String) as [string, string];
+  const step = String(Math.abs(scale) / 10);
+  const made = make("input", { type: "range", min, max, step, tabIndex: -1, ariaHidden: "true" });
+  const number = input as HTMLInputElement;
+  made.addEventListener("input", () => (number.value = made.value));
+  number.addEventListener("input", () => (made.value = number.value));
+  return made;
 }

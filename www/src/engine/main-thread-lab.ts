@@ -6,11 +6,9 @@ export {
   debiasedContribution,
   encode,
   init,
-  issuedId,
   LdpPcaError,
   Randomizer,
   recommendedMechanism,
-  submit,
   Task,
   version,
 } from "ldp-pca/lab";

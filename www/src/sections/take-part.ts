@@ -1,7 +1,9 @@
-// Take part: a visitor fills in a record, it is randomized here, its report is sent, and the result of all reports
-// comes back live.
+// Take part: a visitor fills in a record, agrees, and sends its one report; the result of all reports comes back live,
+// and the visitor's own place in it is computed here. On a host without an aggregator the report stays, and the
+// patterns are those of the made-up survey.
 
-import type { Randomizer, Report, Task } from "ldp-pca/lab";
+import type { Outcome, Randomizer, Report, Task } from "ldp-pca/lab";
+import type { Components } from "ldp-pca/components";
 
 import {
   follow,
@@ -12,13 +14,14 @@ import {
   TIMEOUT_MS,
   Unreachable,
 } from "../aggregator.js";
-import { componentLists } from "../components.js";
+import { bar, componentLists } from "../components.js";
 import { type Context, element } from "../context.js";
 import { counted, number } from "../format.js";
 import { describeGuarantee } from "../guarantee.js";
 import { HeatMap } from "../heatmap.js";
 import { RecordForm } from "../record-form.js";
 import { showBytes } from "../report-bytes.js";
+import { EPSILON, PEOPLE, type Survey, taskDocument } from "../survey.js";
 
 type Lab = Awaited<ReturnType<Context["lab"]>>;
 
@@ -26,59 +29,68 @@ const RETRY_MS = 3000;
 const MAX_RANK = 5;
 const INITIAL_RANK = 3;
 
+/** What is said of this device's report, by its state in the ledger or its outcome. */
+const SAID: Readonly<Record<string, string>> = {
+  accepted: "Counted. This device has one report here, and it cannot send another.",
+  duplicate: "Counted already, from an earlier visit: this device has one report here.",
+  sent: "This device has taken part: its one report counts.",
+  relayed: "Left with the relay: it counts when its batch is full. This device has one report here.",
+  withdrawn: "The report of this device was withdrawn.",
+};
+
 /** An element of this section. */
 function part<E extends HTMLElement>(name: string): E {
   return element<E>(`take-part-${name}`);
 }
 
-/** The collection that is shown, and the report that was made for it. */
+/** The collection that is shown. */
 interface Shown {
   readonly task: Task;
   readonly randomizer: Randomizer;
   readonly form: RecordForm;
   readonly names: readonly string[];
-  report?: Report;
-  /** The id of the next report, if the aggregator accepts only ids that it issued. */
-  id?: Promise<string | undefined>;
+  /** The published components, once they are known. */
+  components?: Components;
 }
 
-export async function start(_root: HTMLElement, { lab }: Context): Promise<void> {
-  await new TakePart(await lab()).look();
+export async function start(_root: HTMLElement, { lab, survey }: Context): Promise<void> {
+  await new TakePart(await lab(), survey).look();
 }
 
 class TakePart implements Listener {
   readonly #lab: Lab;
+  readonly #survey: Survey;
   readonly #own = new HeatMap(part("own"), "Your record");
-  readonly #read = new HeatMap(part("read"), "What the aggregator reads from your report");
+  readonly #read = new HeatMap(part("read"), "What an aggregator reads from your report");
   #shown: Shown | undefined;
+  /** Whether there is no aggregator. */
+  #alone = false;
   #relay: string | undefined;
-  /** The report that may have left through the relay. */
-  #relayed: Report | undefined;
+  /** Whether this device's report was promised already, and did not arrive. */
+  #waits = false;
   #unfollow: (() => void) | undefined;
   #lastSeen: Date | undefined;
 
-  constructor(lab: Lab) {
+  constructor(lab: Lab, survey: Survey) {
     this.#lab = lab;
+    this.#survey = survey;
     HeatMap.link([this.#own, this.#read]);
     part("look").addEventListener("click", () => void this.look());
     part("form").addEventListener("submit", (event) => {
       event.preventDefault();
-      void this.#randomize().then((made) => made && part("report").scrollIntoView({ block: "nearest" }));
+      void this.#takePart();
     });
-    part("form").addEventListener("input", () => this.#showOwnRecord());
+    part("form").addEventListener("input", () => this.#edited());
     part("example").addEventListener("click", () => {
       this.#shown?.form.fillWithExample();
-      this.#showOwnRecord();
+      this.#edited();
     });
-    part("again").addEventListener("click", () => void this.#randomize());
-    part("send").addEventListener("click", () => void this.#send());
     part("task").addEventListener("change", () => void this.#open(part<HTMLSelectElement>("task").value));
     part("rank").addEventListener("change", () => this.#follow());
   }
 
   /** Finds the aggregator's collections, however long it takes, unless there is no aggregator. */
   async look(): Promise<void> {
-    part("none").hidden = true;
     this.#say("status", "Looking for an aggregator…", "connection");
     try {
       const { ids, relay } = await listTasks();
@@ -90,8 +102,8 @@ class TakePart implements Listener {
       await this.#open(ids[0]!);
     } catch (error) {
       if (error instanceof NoAggregator) {
-        part("none").hidden = false;
         this.#say("status", "No aggregator here.", "connection");
+        if (!this.#alone) this.#openSurvey();
       } else {
         this.#showUnreachable((error as Error).message);
         setTimeout(() => void this.look(), RETRY_MS);
@@ -126,8 +138,30 @@ class TakePart implements Listener {
 
   /** Shows the collection `id`. Throws when it does not come. */
   async #open(id: string): Promise<void> {
-    const { consent, Randomizer, Task } = this.#lab;
-    const task = await Task.fetch(`tasks/${id}`, { digest: id, signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const task = await this.#lab.Task.fetch(`tasks/${id}`, {
+      digest: id,
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    this.#show(task, false);
+    const ranks = Math.min(MAX_RANK, task.dimension);
+    part("rank").replaceChildren(...Array.from({ length: ranks }, (_, index) => new Option(String(index + 1))));
+    part<HTMLSelectElement>("rank").value = String(Math.min(INITIAL_RANK, ranks));
+    this.#follow();
+    const { stateOf } = await import("../participation.js");
+    const state = await stateOf(task.digest);
+    if (state && this.#shown?.task === task) this.#tell(state);
+  }
+
+  /** Shows the made-up survey, for which nothing is sent. */
+  #openSurvey(): void {
+    const { consent, recommendedMechanism, Task } = this.#lab;
+    const task = Task.parse(taskDocument(recommendedMechanism({ type: "double-cap", epsilon: EPSILON })));
+    this.#show(task, true);
+    part("guarantee").replaceChildren(...describeGuarantee(consent(task)));
+  }
+
+  #show(task: Task, alone: boolean): void {
+    this.#alone = alone;
     this.#shown?.randomizer.free();
     this.#shown?.task.free();
     const form = new RecordForm(
@@ -137,16 +171,18 @@ class TakePart implements Listener {
       part("more-fields"),
     );
     // This page shows what a task asks for before anything is sent, and sets no limit; your own page should.
-    const randomizer = new Randomizer(task, { maxEpsilon: Infinity, maxDelta: 1 });
+    const randomizer = new this.#lab.Randomizer(task, { maxEpsilon: Infinity, maxDelta: 1 });
     this.#shown = { task, randomizer, form, names: task.featureNames };
-    const ranks = Math.min(MAX_RANK, task.dimension);
-    part("rank").replaceChildren(...Array.from({ length: ranks }, (_, index) => new Option(String(index + 1))));
-    part<HTMLSelectElement>("rank").value = String(Math.min(INITIAL_RANK, ranks));
-    part("guarantee").replaceChildren(...describeGuarantee(consent(task)));
-    for (const name of ["record", "report", "recovery"]) part(name).hidden = false;
-    this.#showOwnRecord();
-    this.#follow();
-    this.#askForId(this.#shown);
+    for (const name of ["none", "guarantee"]) part(name).hidden = !alone;
+    for (const name of ["here", "recovery"]) part(name).hidden = alone;
+    part("record").hidden = false;
+    for (const name of ["report", "place"]) part(name).hidden = true;
+    const button = part<HTMLButtonElement>("send");
+    button.textContent = alone ? "Randomize" : "Take part …";
+    button.disabled = false;
+    this.#waits = false;
+    this.#say("sent", "");
+    this.#edited();
   }
 
   #follow(): void {
@@ -155,98 +191,101 @@ class TakePart implements Listener {
     this.#unfollow = follow(this.#shown.task.digest, Number(part<HTMLSelectElement>("rank").value), this);
   }
 
-  /** Shows the record's own map, and drops the report, which was made from another record. */
-  #showOwnRecord(): void {
-    if (!this.#shown) return;
-    const { form, names, task } = this.#shown;
-    this.#setReport(undefined);
-    const { contribution } = this.#lab.encode(task, form.read());
-    this.#own.show(contribution, names, "Everything about the record that the patterns depend on.");
-    this.#showProblem(form.note());
+  #edited(): void {
+    this.#showProblem(this.#shown?.form.note() ?? "");
+    this.#showScores();
   }
 
-  /** Requests the next report's id before anybody waits for it. */
-  #askForId(shown: Shown): void {
-    delete shown.id;
-    this.#id(shown).catch(() => {});
-  }
-
-  /** The next report's id; after a failure it is requested again. */
-  #id(shown: Shown): Promise<string | undefined> {
-    // Whoever issued an id would recognize the report behind a relay.
-    if (this.#relay) return Promise.resolve(undefined);
-    shown.id ??= this.#lab.issuedId(shown.task, { url: ".", retries: 2 }).catch((error: unknown) => {
-      delete shown.id;
-      throw error;
-    });
-    return shown.id;
-  }
-
-  /** Makes a new report; says whether it could be made. */
-  async #randomize(): Promise<boolean> {
+  async #takePart(): Promise<void> {
     const shown = this.#shown;
-    if (!shown) return false;
-    const { form, randomizer } = shown;
+    if (!shown || part<HTMLButtonElement>("send").disabled) return;
     try {
-      const id = await this.#id(shown);
-      if (this.#shown !== shown) return false;
-      this.#setReport(randomizer.randomize(form.read(), { id }));
-      this.#showProblem(form.note());
-      return true;
+      if (this.#alone) this.#showReport(shown, shown.randomizer.randomize(shown.form.read()));
+      else if (!(await this.#send(shown))) return;
+      await this.#findPlace(shown);
     } catch (error) {
-      this.#showProblem((error as Error).message);
-      return false;
+      this.#say("sent", `${(error as Error).message}.`, "message");
     }
   }
 
-  #setReport(report: Report | undefined): void {
-    if (!this.#shown) return;
-    const { names, task } = this.#shown;
-    if (report) this.#shown.report = report;
-    else delete this.#shown.report;
-    const read = report && this.#lab.debiasedContribution(task, report);
-    const caption = read
-      ? "One report is mostly noise: mind the scale, look for your record in it, then randomize again and compare."
-      : "Appears when you randomize the record.";
-    this.#read.show(read, names, caption);
-    if (report) {
-      showBytes(report.bytes, part("bytes"), part("key"));
-    } else {
-      part("bytes").textContent = `${task.reportBytes} bytes, once you randomize the record`;
-      part("key").replaceChildren();
-    }
-    part("bytes-title").textContent = report ? `The report, all ${report.bytes.length} bytes of it` : "The report";
-    part<HTMLButtonElement>("send").disabled = report === undefined;
-    part<HTMLButtonElement>("again").disabled = report === undefined;
-    this.#say("sent", "");
-  }
-
-  async #send(): Promise<void> {
-    const report = this.#shown?.report;
-    if (!report) return;
+  /** Asks, and sends. Says whether the report counts, or will. */
+  async #send(shown: Shown): Promise<boolean> {
+    const { form, randomizer, task } = shown;
+    const { agrees, send } = await import("../participation.js");
+    // Whose report waits has agreed to it.
+    if (!this.#waits && !(await agrees(this.#lab.consent(task)))) return false;
     const button = part<HTMLButtonElement>("send");
     button.disabled = true;
     this.#say("sent", "Sending…");
-    try {
-      // What may have left through the relay never goes plainly, which would link the two.
-      if (part<HTMLInputElement>("relay").checked) this.#relayed = report;
-      const relay = this.#relayed === report && this.#relay;
-      const done = relay ? await (await import("../relay.js")).leave(report, relay) : await this.#submit(report);
-      // An id is for one report only.
-      if (this.#shown?.task.digest === report.taskDigest) this.#askForId(this.#shown);
-      if (this.#shown?.report !== report) return;
-      this.#say("sent", `${done}. Another report from you would spend the privacy promise once more.`);
-    } catch (error) {
-      if (this.#shown?.report !== report) return;
-      // The same bytes are counted once, however often they arrive.
+    const { taskDigest, guarantee } = randomizer;
+    let report: Report | undefined;
+    const made = {
+      taskDigest,
+      guarantee,
+      randomize: (...given: Parameters<Randomizer["randomize"]>) => (report = randomizer.randomize(...given)),
+    };
+    const relay = this.#relay;
+    // Before a relay an aggregator issues no ids, by which it would recognize reports.
+    const directly = relay ? { url: ".", id: undefined } : { url: "." };
+    const to = relay && part<HTMLInputElement>("relay").checked ? { relay } : directly;
+    const outcome = await send(made as Randomizer, form.read(), to).catch((error: unknown) => {
       button.disabled = false;
-      this.#say("sent", `Not sent: ${(error as Error).message}. Your report is kept; try again.`, "message");
-    }
+      throw error;
+    });
+    if (this.#shown !== shown) return false;
+    if (report) this.#showReport(shown, report);
+    this.#tell(outcome.status, outcome);
+    return outcome.status in SAID;
   }
 
-  async #submit(report: Report): Promise<string> {
-    await this.#lab.submit(report, { url: ".", retries: 2 });
-    return "Counted";
+  /** Says what became of this device's report. One that waits can be sent again: the same bytes. */
+  #tell(state: string, { error }: Partial<Outcome> = {}): void {
+    const why = error ? `: ${error.message}` : "";
+    const known = SAID[state];
+    this.#say("sent", known ?? `Not sent${why}. Your report is kept; try again.`, known ? "" : "message");
+    const button = part<HTMLButtonElement>("send");
+    button.disabled = known !== undefined;
+    this.#waits = known === undefined;
+    if (this.#waits) button.textContent = "Send it again";
+  }
+
+  #showReport({ form, names, task }: Shown, report: Report): void {
+    const { debiasedContribution, encode } = this.#lab;
+    part("report").hidden = false;
+    const { contribution } = encode(task, form.read());
+    this.#own.show(contribution, names, "Everything about the record that the patterns depend on.");
+    const caption = "One report is mostly noise: mind the scale, and look for your record in it.";
+    this.#read.show(debiasedContribution(task, report), names, caption);
+    showBytes(report.bytes, part("bytes"), part("key"));
+    part("bytes-title").textContent = `The report, all ${report.bytes.length} bytes of it`;
+  }
+
+  /** Finds the published patterns, if there are any. */
+  async #findPlace(shown: Shown): Promise<void> {
+    const { task } = shown;
+    const { Components } = await import("ldp-pca/components");
+    if (this.#alone) {
+      await this.#survey.grow(PEOPLE);
+      shown.components = Components.parse(published(task, this.#survey.recovery()));
+    } else {
+      const url = `tasks/${task.digest}/components`;
+      const found = await Components.fetch(url, { digest: task.digest }).catch(() => undefined);
+      if (found) shown.components = found;
+    }
+    this.#showScores();
+  }
+
+  #showScores(): void {
+    const { components, form } = this.#shown ?? {};
+    part("place").hidden = !components;
+    if (!components) return;
+    const scores = components.scores(form!.read());
+    const bars = components.describe().map(({ text, features }, index) => {
+      // To the right: more of what is named first.
+      const score = scores[index]! * Math.sign(features[0]!.loading);
+      return bar(text, score, score);
+    });
+    part("scores").replaceChildren(...bars);
   }
 
   #showUnreachable(reason: string): void {
@@ -265,4 +304,20 @@ class TakePart implements Listener {
     if (target.textContent !== text) target.textContent = text;
     target.className = style;
   }
+}
+
+/** The patterns of the made-up survey as an aggregator publishes those of a collection (docs/wire-format.md). */
+function published(task: Task, recovery: Recovery): string {
+  const { schema, bounding } = task.toJSON();
+  const { records, noise_edge, components, variances } = recovery;
+  return JSON.stringify({
+    version: 1,
+    task: task.digest,
+    schema,
+    bounding,
+    feature_names: task.featureNames,
+    records,
+    noise_edge,
+    components: components.map((loadings, index) => ({ loadings, variance: variances![index] })),
+  });
 }
