@@ -1,13 +1,15 @@
 // The visitor's own records: a file that is dropped or chosen, or pasted text. The code that reads it, own/records.ts
 // and its module, is loaded with the first file.
 
-import { unlessAborted } from "../concurrency.js";
+import { restartable, unlessAborted } from "../concurrency.js";
 import { type Context, element } from "../context.js";
 import { bindControls } from "../controls.js";
+import { stale } from "../dom.js";
 import { download } from "../download.js";
 import { SCALINGS, SEPARATORS } from "../engine/protocol.js";
-import { choice, decimal, optional, subset } from "../fields.js";
+import { choice, decimal, integer, optional, subset } from "../fields.js";
 import { RunControls } from "../run-controls.js";
+import { checkRank } from "./error/settings.js";
 import type { Found } from "./own/records.js";
 
 const FIELDS = {
@@ -22,9 +24,18 @@ const TASK_FIELDS = {
   delta: decimal(1e-6, { min: 1e-15, max: 0.1 }),
 };
 
+const PATTERNS_FIELDS = {
+  people: integer(20_000, { min: 100, max: 1_000_000_000 }),
+  epsilon: decimal(2, { min: 0.05, max: 16 }),
+  rank: integer(3, { min: 1, max: 10 }),
+};
+
 export function start(root: HTMLElement, { announce, lab, pool, records, state }: Context): void {
   const section = state.section("own", FIELDS);
   const task = state.section("own-task", TASK_FIELDS);
+  const patterns = state.section("own-patterns", PATTERNS_FIELDS, ({ rank }) => {
+    return checkRank({ rank, dimension: records.current?.dimension ?? Infinity });
+  });
   const controls = new RunControls("own");
   const drop = element("own-drop");
   const [chosen, text] = [element<HTMLInputElement>("own-file"), element<HTMLTextAreaElement>("own-text")];
@@ -51,7 +62,8 @@ export function start(root: HTMLElement, { announce, lab, pool, records, state }
         found = await unlessAborted(signal, known);
         element("own-found").hidden = false;
         records.use(found.records);
-        return `The charts below are about ${given.name}.`;
+        void showPatterns();
+        return `The charts of this page are about ${given.name}.`;
       },
       kept,
       failed: (message) => `${given.name} could not be read: ${message}. ${kept()}`,
@@ -95,11 +107,20 @@ export function start(root: HTMLElement, { announce, lab, pool, records, state }
     element("own-found").hidden = true;
     controls.run.hidden = true;
     controls.failure.hidden = true;
-    controls.status.textContent = "The charts below are about made-up records.";
+    controls.status.textContent = "The charts of this page are about made-up records.";
     announce(controls.status.textContent);
     chosen.focus();
   });
 
+  const showPatterns = restartable(element("own-patterns-failure"), async (signal) => {
+    const own = records.current;
+    if (!own) return;
+    stale(element("own-patterns"), true);
+    const { showPatterns } = await import("./own/patterns.js");
+    await showPatterns(pool, own, patterns.values, signal);
+    stale(element("own-patterns"), false);
+  });
+  bindControls(element<HTMLFormElement>("own-patterns-form"), patterns, () => void showPatterns());
   bindControls(element<HTMLFormElement>("own-task-form"), task, () => undefined);
   element("own-schema").addEventListener("click", () => save("schema.json", found!.facts.schema));
   element("own-task").addEventListener("click", async () => {
