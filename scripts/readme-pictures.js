@@ -1,5 +1,5 @@
 // Takes the README's pictures from the demo page in a real Chromium, light and dark: one report beside its record, and
-// the cost of privacy. Run `make page` first.
+// the cost of privacy; and the picture that links to the page are shown with. Run `make page` first.
 //
 // usage: node scripts/readme-pictures.js
 
@@ -11,6 +11,7 @@ import { openPage, servePage } from "../tests/browser/page-tools.js";
 import { ROOT } from "../tests/browser/pages.js";
 
 const FOLDER = join(ROOT, "docs/pictures");
+const PREVIEW = join(ROOT, "www/public/preview.png");
 // The page's own policy would forbid the style below.
 const VIEW = { viewport: { width: 960, height: 1200 }, deviceScaleFactor: 1.5, bypassCSP: true };
 
@@ -19,6 +20,17 @@ const STYLE = `
   .pair { padding: 1rem; }
   .pair h3 { font-size: 1rem; }
   .pair :is(figcaption, .readout, details) { display: none; }
+`;
+
+/** The first screen, as large as previews of links are: its title, and the map of all people. */
+const PREVIEW_VIEW = { viewport: { width: 1200, height: 630 }, bypassCSP: true };
+const PREVIEW_STYLE = `
+  body { max-width: none; padding: 0; }
+  #map { height: 630px; border: 0; padding: 0 4rem; border-radius: 0; }
+  #map h1 { font-size: 3rem; }
+  #map :is(.lead, #map-share) { font-size: 1.5rem; }
+  #map :is(.people, #map-patterns, nav, figcaption) { display: none; }
+  .skip, section:not(#map), footer { display: none; }
 `;
 
 /** The colours of charts that a file has in the page's light ones. */
@@ -42,7 +54,16 @@ mkdirSync(FOLDER, { recursive: true });
 const server = await servePage();
 const browser = await launchChromium();
 try {
-  const { page } = await openPage(browser, server.url, VIEW);
+  const { page: first } = await openPage(browser, server.url, { hash: "#&map.people=20000", ...PREVIEW_VIEW });
+  await first.locator("#map-share").getByText("20,000").waitFor();
+  await first.addStyleTag({ content: PREVIEW_STYLE });
+  // The names have come, and the map has its new size.
+  await first.waitForTimeout(1000);
+  await first.screenshot({ path: PREVIEW });
+
+  const { page } = await openPage(browser, server.url, { hash: "methods.html#&error.measure=error", ...VIEW });
+  await page.locator("#error-status").getByText(/^Predicted/).waitFor();
+  await page.locator("#error-run").click();
   await page.locator("#error-status").getByText(/^Done: /).waitFor({ timeout: 600_000 });
   await page.addStyleTag({ content: STYLE });
   const error = await chart(page);

@@ -7,15 +7,23 @@ import { enter, eventually, hostPage, parsed, saved, tableOf, VIEWS } from "./pa
 
 /** Small records, and few trials of them. */
 const SMALL = "error.dimension=10&error.rank=2&error.trials=3";
+/** In the measure of the library's own figures. */
+const ERROR = "error.measure=error&";
 const NAMES = ["Double-cap", "Gaussian", "Wang & Xu", "Not private"];
 
 const host = hostPage();
 
-/** The page, once its controls are bound to what they change. */
+/** The page with every mechanism, once its curves are predicted and its simulation has begun. */
 async function open({ state = SMALL, ...options } = {}) {
-  const opened = await host.open({ hash: `#error&${state}`, ...VIEWS.light, ...options });
-  await opened.page.locator("#error-status").getByText(/./).waitFor();
+  const hash = `methods.html#error&${ERROR}${state}`;
+  const opened = await host.open({ hash, ...VIEWS.light, ...options });
+  await simulate(opened.page);
   return opened;
+}
+
+async function simulate(page) {
+  await page.locator("#error-status").getByText(/^Predicted/).waitFor();
+  await page.locator("#error-run").click();
 }
 
 async function done(page) {
@@ -78,7 +86,7 @@ test("a run is cancelled, keeps what it had, and is run again to the end", async
   await page.keyboard.press("Enter");
   const status = page.locator("#error-status");
   await status.getByText(/^Cancelled\. /).waitFor();
-  const again = page.getByRole("button", { name: "Run again" });
+  const again = page.locator("#error-run");
   assert.equal(
     await again.evaluate((button) => button === document.activeElement),
     true,
@@ -90,9 +98,11 @@ test("a run is cancelled, keeps what it had, and is run again to the end", async
   await page.waitForTimeout(500);
   assert.equal(await status.textContent(), said);
   assert.deepEqual(await rows(page, "epsilon"), held);
-  // With less to do, which other controls say while nothing runs.
+  // With less to do, which other controls say while nothing runs, and is started by nobody.
   await change(page, "Features d", "10");
   await change(page, "Trials", "2");
+  await status.getByText(/^Predicted/).waitFor();
+  await again.click();
   await done(page);
   assert.match(await status.textContent(), /^Done: 2 trials with seed 1\.$/);
   // In the turn of the page that begins it, so that it cannot be done before.
@@ -130,7 +140,8 @@ test("every control changes what is shown, and the address says so", async () =>
 
   // The link gives another visitor the same, number by number.
   const hash = await eventually(() => page.evaluate(() => location.hash), (hash) => hash.includes("mechanisms="));
-  const { page: other } = await host.open({ hash, ...VIEWS.light });
+  const { page: other } = await host.open({ hash: `methods.html${hash}`, ...VIEWS.light });
+  await simulate(other);
   await done(other);
   assert.equal(await other.evaluate(() => location.hash), hash);
   for (const [label, value] of cases)
@@ -307,4 +318,51 @@ test("the files that a chart gives are whole, and have its numbers", async () =>
     return new Set(new Uint32Array(context.getImageData(0, 0, bitmap.width, bitmap.height).data.buffer)).size;
   }, png.bytes.toString("base64"));
   assert.ok(painted > 50, `${painted} colours`);
+});
+
+test("the first page predicts at once, simulates for those who ask, and has two measures", async () => {
+  const { page } = await host.open({ hash: `#error&${SMALL}`, ...VIEWS.light });
+  await page.locator("#error-status").getByText(/^Predicted/).waitFor();
+  const [head, ...body] = await rows(page, "epsilon");
+  assert.deepEqual(head.slice(2), ["predicted"], "nothing is simulated");
+  const shares = body.map((row) => parsed(row[2]));
+  assert.ok(shares[0] < shares.at(-1) && shares.at(-1) > 80 && shares.at(-1) <= 100, `${shares}`);
+  assert.deepEqual([...new Set(body.map(([, name]) => name))], ["Double-cap"]);
+
+  await page.locator("#error-form").getByLabel("On both charts").selectOption("error");
+  await page.getByRole("heading", { name: "Error against ε" }).waitFor();
+  const errors = await eventually(
+    async () => (await rows(page, "epsilon")).slice(1).map((row) => parsed(row[2])),
+    (errors) => errors[0] > errors.at(-1),
+  );
+  // Components of one variance, of 10 features two: 1 for none of the structure, 1.6 of the error.
+  shares.forEach((share, place) => assert.ok(Math.abs(1 - errors[place] / 1.6 - share / 100) < 0.01, `${share}`));
+  await simulate(page);
+  await done(page);
+  const series = new Set((await rows(page, "epsilon")).slice(1).map(([, name]) => name));
+  assert.deepEqual([...series], ["Double-cap", "Not private"]);
+  // The measure is only how it is looked at.
+  await page.locator("#error-form").getByLabel("On both charts").selectOption("share");
+  await page.getByRole("heading", { name: "Structure found against ε" }).waitFor();
+  assert.match(await page.locator("#error-status").textContent(), /^Done: /);
+});
+
+test("an answer to earlier settings is marked, and so is one beside a field that cannot be", async () => {
+  const { page } = await host.open({ hash: `#error&${SMALL}`, ...VIEWS.light });
+  const chart = page.locator("#error-epsilon-chart");
+  const mark = () => chart.evaluate((node) => getComputedStyle(node, "::before").content);
+  await page.locator("#error-epsilon-chart.answered[aria-busy=false]").waitFor();
+  assert.equal(await mark(), "none");
+  await change(page, "ε, second chart", "-1");
+  await eventually(mark, (content) => content === '"From earlier settings"');
+  // In one turn of the page, so that the next answer cannot be there before.
+  const busy = await page.evaluate(() => {
+    const input = document.getElementById("error-epsilon");
+    input.value = "3";
+    input.dispatchEvent(new Event("change", { bubbles: true }));
+    return document.getElementById("error-epsilon-chart").ariaBusy;
+  });
+  assert.equal(busy, "true");
+  await page.locator("#error-epsilon-chart[aria-busy=false]").waitFor();
+  assert.equal(await mark(), "none");
 });

@@ -30,11 +30,21 @@ function rows(page) {
 /** Part of any text: of a page whose workers break every error is expected. */
 const ANYTHING = [""];
 
+const predicted = (page) => page.locator("#trust-status").getByText(/^Predicted\./).waitFor();
+
+/** Has the chart's central methods simulated. */
+async function simulated(page) {
+  await predicted(page);
+  await page.locator("#trust-run").click();
+  await page.locator("#trust-status").getByText(/^Done\./).waitFor();
+}
+
 /** Waits for the words beside the buttons. */
 const says = (page, text) => page.locator("#trust-every-status").getByText(text).waitFor();
 
 test("all of them stand in one table, by whom they trust", async () => {
-  const { page } = await open({ hash: "#trust&error.trials=1&error.mechanisms=double-cap", ...VIEWS.light });
+  const hash = "methods.html#trust&error.trials=1&error.mechanisms=double-cap";
+  const { page } = await open({ hash, ...VIEWS.light });
   const asked = [];
   page.on("request", (request) => asked.push(request.url().split("/").at(-1)));
   await page.locator("#trust-every-run").click();
@@ -66,9 +76,9 @@ test("all of them stand in one table, by whom they trust", async () => {
 });
 
 test("the keyboard starts and cancels, and what is there stays", async () => {
-  const { page } = await open({ hash: `#&${QUIET}&trust.records=100000` });
+  const { page } = await open({ hash: `methods.html#&${QUIET}&trust.records=100000` });
   await page.locator("#trust").scrollIntoViewIfNeeded();
-  await page.locator("#trust-status").getByText(/^Done\./).waitFor();
+  await predicted(page);
   await page.locator("#trust-every-run").focus();
   // In the turn of the page that shows the first line, so that the last cannot be there before.
   await page.evaluate(() => {
@@ -95,7 +105,7 @@ test("the keyboard starts and cancels, and what is there stays", async () => {
 });
 
 test("of more records than can be drawn there are second moments, and the caption says so", async () => {
-  const { page } = await open({ hash: `#trust&${QUIET}&trust.records=1000000` });
+  const { page } = await open({ hash: `methods.html#trust&${QUIET}&trust.records=1000000` });
   await page.locator("#trust-every-run").click();
   await says(page, /^Done\./);
   assert.match(await page.locator("#trust-every caption").textContent(), /only their second moments/);
@@ -108,7 +118,7 @@ test("of more records than can be drawn there are second moments, and the captio
 
 test("a module that does not arrive is asked for again", async () => {
   const expected = ["404 (Not Found)", "503"];
-  const { page } = await host.open({ hash: `#trust&${QUIET}`, expected });
+  const { page } = await host.open({ hash: `methods.html#trust&${QUIET}`, expected });
   await failOnce(page, /on-demand-.*\.wasm$/);
   await page.locator("#trust-every-run").click();
   await page.locator("#trust-every-failure").getByText(/answers 503/).waitFor();
@@ -120,7 +130,7 @@ test("a module that does not arrive is asked for again", async () => {
 
 for (const [what, file] of Object.entries({ chunk: /on-demand-.*\.js$/, module: /on-demand-.*\.wasm$/ })) {
   test(`what loads can be cancelled, and is there for the next who asks: the ${what}`, async () => {
-    const { page } = await open({ hash: `#trust&${QUIET}` });
+    const { page } = await open({ hash: `methods.html#trust&${QUIET}` });
     const loading = await keepBack(page, file);
     await page.locator("#trust-every-run").click();
     await eventually(() => loading.asked, (asked) => asked === 1);
@@ -137,8 +147,8 @@ for (const [what, file] of Object.entries({ chunk: /on-demand-.*\.js$/, module: 
 }
 
 test("when a worker breaks the comparison ends, and what was known stays", async () => {
-  const { page } = await open({ hash: `#trust&${QUIET}&trust.records=400000`, expected: ANYTHING });
-  await page.locator("#trust-status").getByText(/^Done\./).waitFor();
+  const { page } = await open({ hash: `methods.html#trust&${QUIET}&trust.records=400000`, expected: ANYTHING });
+  await simulated(page);
   // One, at its second estimate: there is a line by then.
   await page.workers()[0].evaluate(() => {
     let estimates = 0;
@@ -165,8 +175,8 @@ test("when a worker breaks the comparison ends, and what was known stays", async
 });
 
 test("workers that break while they have nothing to do are replaced", async () => {
-  const { page } = await open({ hash: `#trust&${QUIET}`, expected: ANYTHING });
-  await page.locator("#trust-status").getByText(/^Done\./).waitFor();
+  const { page } = await open({ hash: `methods.html#trust&${QUIET}`, expected: ANYTHING });
+  await simulated(page);
   const resting = page.workers();
   assert.ok(resting.length > 0);
   const gone = resting.map((worker) => new Promise((resolve) => worker.on("close", resolve)));
@@ -183,7 +193,7 @@ test("workers that break while they have nothing to do are replaced", async () =
 });
 
 test("a first refusal speaks of no table, and goes when the next comparison begins", async () => {
-  const { page } = await open({ hash: `#trust&${QUIET}&trust.records=3000000` });
+  const { page } = await open({ hash: `methods.html#trust&${QUIET}&trust.records=3000000` });
   const failure = page.locator("#trust-every-failure");
   await page.locator("#trust-every-run").click();
   await failure.getByText(/^No answer: .* for 2,000,000 users at most\.$/).waitFor();
@@ -197,7 +207,7 @@ test("a first refusal speaks of no table, and goes when the next comparison begi
 });
 
 test("an epsilon that cannot be is compared at no other", async () => {
-  const { page } = await open({ hash: `#trust&${QUIET}` });
+  const { page } = await open({ hash: `methods.html#trust&${QUIET}` });
   const input = page.locator("#trust-epsilon");
   await enter(input, "99");
   await page.locator('#trust-epsilon[aria-invalid="true"]').waitFor();
@@ -211,7 +221,7 @@ test("an epsilon that cannot be is compared at no other", async () => {
 });
 
 test("every method is compared on one's own records", async () => {
-  const { page } = await open({ hash: "#own&error.trials=2&error.mechanisms=double-cap", ...VIEWS.light });
+  const { page } = await open({ hash: "methods.html#own&error.trials=2&error.mechanisms=double-cap", ...VIEWS.light });
   await page.setInputFiles("#own-file", join(ROOT, "examples/survey.csv"));
   await page.locator("#own-status").getByText(/survey\.csv\.$/).waitFor();
   await page.locator("#trust-every-run").click();
@@ -223,9 +233,9 @@ test("every method is compared on one's own records", async () => {
 });
 
 test("nobody who does not ask loads any of it", async () => {
-  const { page } = await open({ hash: `#&${QUIET}` });
+  const { page } = await open({ hash: `methods.html#&${QUIET}` });
   await page.locator("#trust").scrollIntoViewIfNeeded();
-  await page.locator("#trust-status").getByText(/^Done\./).waitFor();
+  await simulated(page);
   const loaded = await page.evaluate(() => performance.getEntriesByType("resource").map(({ name }) => name));
   assert.ok(loaded.length > 0);
   assert.deepEqual(loaded.filter((name) => name.includes("on-demand")), []);

@@ -11,8 +11,8 @@ import { binary } from "./aggregator.js";
 import { inChromium, inFirefox } from "./asked.js";
 import { launchFirefox } from "./firefox.js";
 import {
-  assertAccessible, assertFits, enter, eventually, hostPage, inEveryView, said, saved, saying, screenshot, servePage,
-  SECTIONS, VIEWS,
+  assertAccessible, assertFits, enter, eventually, hostPage, inEveryView, PAGES, parsed, said, saved, saying,
+  screenshot, servePage, VIEWS,
 } from "./page-tools.js";
 import { openPage, ROOT } from "./pages.js";
 
@@ -39,21 +39,32 @@ function drop(page, name, text) {
   }, [name, text]);
 }
 
-/** That every chart is about the survey. */
-async function chartsOfSurvey(page) {
-  for (const section of SECTIONS) {
+const SECOND = "methods.html";
+
+/** That every chart of a page is about the survey. */
+async function chartsOfSurvey(page, name = "") {
+  for (const section of PAGES[name]) {
     await page.evaluate((section) => document.getElementById(section).scrollIntoView(), section);
   }
   await saying(page, "#error-epsilon-caption", /^5,000 records of survey\.csv, 12 features, 3 components; 20,000/);
+  await click(page, "#error-run");
   await saying(page, "#error-status", /^Done: 2 trials/);
-  await saying(page, "#planner-caption", /^12 features, 3 components, shares of variance 0\./);
-  await saying(page, "#planner-answer", /users[^.]* reach an error of at most 0\.1/);
+  if (name === "") {
+    await saying(page, "#planner-caption", /^12 features, 3 components, shares of variance 0\./);
+    await saying(page, "#planner-answer", /people find 90 % of the structure/);
+    return;
+  }
   await saying(page, "#trust-caption", /^5,000 records of survey\.csv, 12 features, 3 components/);
+  await saying(page, "#trust-status", /^Predicted\./);
+  await click(page, "#trust-run");
   await saying(page, "#trust-status", /^Done\.$/);
+  await click(page, "#sparse-start");
   await saying(page, "#sparse-truth figcaption", /^It uses 12 of 12 features\. Those with the largest shares/);
-  await saying(page, "#sparse-found tbody", /Plain components0\.\d+✓ 12 of 12○ none✗ none/);
+  await saying(page, "#sparse-found tbody", /Plain components\d[\d.]* %0\.\d+✓ 12 of 12○ none✗ none/);
   await eventually(() => page.evaluate(() => !document.getElementById("sparse-step").disabled), Boolean);
 }
+
+const click = (page, selector) => page.evaluate((selector) => document.querySelector(selector).click(), selector);
 
 /** The file that a button gives. */
 async function file(page, button) {
@@ -67,10 +78,10 @@ function command(...options) {
 
 inChromium("a chosen file is what every chart is about, and its files are the command line's", async () => {
   const { page } = await host.open({ hash: FEW, ...VIEWS.light });
-  await saying(page, "#error-status", /^Done: 2 trials/);
+  await saying(page, "#error-status", /^Predicted/);
   await saying(page, "#error-epsilon-caption", /^40 features, 3 components on all of them, signal 20/);
   await page.setInputFiles("#own-file", SURVEY);
-  await saying(page, "#own-status", /^The charts below are about survey\.csv\.$/);
+  await saying(page, "#own-status", /^The charts of this page are about survey\.csv\.$/);
   assert.equal(await said(page, "#own-facts"), "5,000 rows of 12 columns give 12 features.");
   assert.equal(await page.locator("#own-spectrum tbody tr").count(), 12);
   assert.match(await said(page, "#own-spectrum tbody tr:last-child"), /100 %$/);
@@ -86,7 +97,7 @@ inChromium("a chosen file is what every chart is about, and its files are the co
 
   // Other choices, other files: numbers with all their digits.
   await page.selectOption("#own-scaling", "standard");
-  await saying(page, "#own-status", /^The charts below/);
+  await saying(page, "#own-status", /^The charts of this page/);
   command("schema", "infer", SURVEY, "--scaling", "standard", "--ignore", "chess", "--output", schema, "--force");
   await page.fill("#own-ignore", "chess");
   await page.locator("#own-ignore").blur();
@@ -112,7 +123,7 @@ inChromium("tabs are seen, decimal commas are asked for, and the schema is that 
   const words = await saying(page, "#own-failure", /survey\.tsv could not be read/);
   assert.match(words, /line 2: column 1 has a comma in a number: give the option 'decimal comma'/);
   await page.getByLabel("Decimal comma").check();
-  await saying(page, "#own-status", /^The charts below are about survey\.tsv\.$/);
+  await saying(page, "#own-status", /^The charts of this page are about survey\.tsv\.$/);
   assert.equal(await said(page, "#own-facts"), "5,000 rows of 12 columns give 12 features.");
   const schema = join(folder, "tabs.json");
   command("schema", "infer", path, "--decimal-comma", "--output", schema);
@@ -129,7 +140,7 @@ inChromium("tabs are seen, decimal commas are asked for, and the schema is that 
 
 inChromium("as many components can be asked for as the records have features, whatever the fields hold", async () => {
   const hidden = "&error.dimension=4&sparse.dimension=4&sparse.sparsity=3";
-  const { page } = await host.open({ hash: FEW + hidden, ...VIEWS.light });
+  const { page } = await host.open({ hash: SECOND + FEW + hidden, ...VIEWS.light });
   await page.setInputFiles("#own-file", SURVEY);
   await saying(page, "#own-status", /survey\.csv\.$/);
   await page.evaluate(() => document.getElementById("sparse").scrollIntoView());
@@ -159,7 +170,7 @@ inChromium("missing values are counted, and text is read as a file is", async ()
   await page.locator("#own summary").click();
   await page.fill("#own-text", text);
   await page.click("#own-paste");
-  await saying(page, "#own-status", /^The charts below are about the pasted text\.$/);
+  await saying(page, "#own-status", /^The charts of this page are about the pasted text\.$/);
   const expected =
     "4 rows of 3 columns give 4 features. Values are missing in age (2 rows), plan (1 row), spent (2 rows).";
   assert.equal(await said(page, "#own-facts"), expected);
@@ -210,8 +221,8 @@ function dropLarge(page, rows, columns) {
 }
 
 inChromium("100,000 rows of 100 columns are read off the main thread, and reading can be cancelled", async () => {
-  const { page } = await host.open({ hash: `${FEW}&error.mechanisms=double-cap`, ...VIEWS.light });
-  await saying(page, "#error-status", /^Done: 2 trials/);
+  const { page } = await host.open({ hash: `${SECOND}${FEW}&error.mechanisms=double-cap`, ...VIEWS.light });
+  await saying(page, "#error-status", /^Predicted/);
   // In the turn of the page that shows the first progress, so that reading cannot end before.
   const cancelled = page.evaluate(
     () =>
@@ -235,28 +246,50 @@ inChromium("100,000 rows of 100 columns are read off the main thread, and readin
   await saying(page, "#error-epsilon-caption", /^100,000 records of large\.csv, 100 features/);
   await dropLarge(page, 300, 151);
   await page.evaluate(() => document.getElementById("sparse").scrollIntoView());
+  await saying(page, "#own-status", /large\.csv\.$/);
+  await click(page, "#sparse-start");
   const most = /large\.csv has 151 features, and this section takes at most 150: leave columns out\. What you see is/;
   await saying(page, "#sparse-failure", most);
   await dropLarge(page, 100_001, 2);
   await saying(page, "#own-failure", /large\.csv could not be read: .* reads at most 100,000 rows/);
 });
 
-inChromium("with one's own records everything fits, and axe finds nothing", async () => {
-  const { page } = await host.open({ hash: FEW, ...VIEWS.light });
+inChromium("its patterns are named, true ones beside those of noisy reports of so many people", async () => {
+  const { page } = await host.open({ hash: `${FEW}&own-patterns.people=1000000`, ...VIEWS.light });
   await page.setInputFiles("#own-file", SURVEY);
-  await saying(page, "#own-status", /survey\.csv\.$/);
-  await chartsOfSurvey(page);
-  // Before it has a picture it has no name.
-  await page.locator("#sparse-fantope canvas[aria-label*='heat map']").waitFor();
-  await page.evaluate(() => document.querySelectorAll("#own details").forEach((details) => (details.open = true)));
-  await inEveryView(page, async (view) => {
-    await assertFits(page);
-    await assertAccessible(page);
-    for (const section of ["own", "error", "sparse", "planner", "trust"]) {
-      await screenshot(page, section, `own-records-${view}`);
-    }
-  });
+  const share = async () => {
+    const [, found] = (await said(page, "#own-patterns-share strong")).match(/^([\d.]+) % of the structure$/);
+    return parsed(found);
+  };
+  await saying(page, "#own-patterns-share", /^With 1,000,000 people: /);
+  assert.ok((await share()) > 95);
+  const names = (side) => page.locator(`#own-patterns-${side} h4`).allTextContents();
+  const truth = await names("true");
+  assert.equal(truth.length, 3);
+  assert.match(truth[0], /^Pattern 1: .*running/);
+  assert.ok((await names("found"))[0].includes("running"));
+  // So few that all of it may be noise.
+  await enter(page.locator("#own-patterns-people"), "100");
+  await saying(page, "#own-patterns-share", /^With 100 people: /);
+  assert.ok((await share()) < 80);
+  assert.deepEqual(await names("found"), ["Pattern 1", "Pattern 2", "Pattern 3"]);
+  assert.deepEqual(await names("true"), truth);
 });
+
+for (const name of Object.keys(PAGES)) {
+  inChromium(`with one's own records everything fits, and axe finds nothing: /${name}`, async () => {
+    const { page } = await host.open({ hash: name + FEW, ...VIEWS.light });
+    await page.setInputFiles("#own-file", SURVEY);
+    await saying(page, "#own-status", /survey\.csv\.$/);
+    await chartsOfSurvey(page, name);
+    await page.evaluate(() => document.querySelectorAll("#own details").forEach((details) => (details.open = true)));
+    await inEveryView(page, async (view) => {
+      await assertFits(page);
+      await assertAccessible(page);
+      for (const section of PAGES[name]) await screenshot(page, section, `own-records-${view}`);
+    });
+  });
+}
 
 inFirefox("the same in Firefox", async () => {
   const server = await servePage();

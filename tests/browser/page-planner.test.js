@@ -1,14 +1,30 @@
-// The page's planner and its trust models: predictions for the page's records, and for the visitor's own.
+// The page's planner, and the second page's trust models: predictions for the page's records, and for one's own.
 
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 
-import { init, plan } from "../../pkg/lab-node.js";
+import { init, plan, predict } from "../../pkg/lab-node.js";
 import { cellsOf, eventually, hostPage, parsed, QUIET, VIEWS } from "./page-tools.js";
 
-const OWN = "planner.source=own&planner.target=0.05";
+const OWN = "planner.source=own&planner.share=95";
 /** The planner's own records, as the page begins with them. */
 const POPULATION = { dimension: 116, rank: 3, signals: [0.646, 0.176, 0.088, 0.039] };
+
+/** The numbers of people for a share of the structure, by search among the library's predictions. */
+function peopleFor(share, mechanism, more = {}) {
+  const found = (records) => {
+    const { shareFound, sinThetaSquared, uninformed } = predict({ ...POPULATION, mechanism, records });
+    return shareFound ?? 1 - sinThetaSquared / uninformed;
+  };
+  let [few, many] = [1, 1e12];
+  while (many / few > 1.0001) {
+    const middle = Math.sqrt(few * many);
+    if (found(Math.round(middle)) < share) few = middle;
+    else many = middle;
+  }
+  const target = predict({ ...POPULATION, mechanism, records: Math.round(many) }).sinThetaSquared;
+  return plan({ ...POPULATION, mechanism, target, ...more });
+}
 
 const host = hostPage();
 
@@ -25,7 +41,7 @@ async function change(page, label, value) {
 /** The first number of the answer's first sentence. */
 async function answer(page) {
   const text = await page.locator("#planner-answer p").first().textContent();
-  const reach = /^([\d.,]+)( million)? users reach/;
+  const reach = /^([\d.,]+)( million)? people find/;
   const [, digits, million] = text.match(reach) ?? [];
   return digits === undefined ? NaN : Number(digits.replaceAll(",", "")) * (million ? 1e6 : 1);
 }
@@ -33,16 +49,16 @@ async function answer(page) {
 test("the planner answers for one's own spectrum as the library does", async () => {
   const { page } = await open(`#planner&${OWN}`);
   const mechanism = { type: "double-cap", epsilon: 2 };
-  const expected = plan({ ...POPULATION, mechanism, target: 0.05 });
+  const expected = peopleFor(0.95, mechanism);
   // The page says 1.3 million for 1,267,108.
   const near = (count) => (found) => Math.abs(found / count - 1) < (count < 1e6 ? 0.006 : 0.05);
   await eventually(() => answer(page), near(expected.recordsForTarget));
   const components = await page.locator("#planner-components tbody tr").count();
   assert.equal(components, 3);
   const batches = { honestReports: 20_000, delta: 1e-6 };
-  const { shuffled } = plan({ ...POPULATION, mechanism, target: 0.05, shuffled: batches });
+  const { shuffled } = peopleFor(0.95, mechanism, { shuffled: batches });
   const words = await page.locator("#planner-answer").innerText();
-  const [, relayed] = words.match(/([\d,]+) users reach it through a relay/);
+  const [, relayed] = words.match(/([\d,]+) people find it through a relay/);
   assert.ok(near(shuffled.recordsForTarget)(Number(relayed.replaceAll(",", ""))), words);
   assert.match(words, /with the aggregator. There ε.=.2 is a promise about each batch of 20,000 honest reports,/);
   assert.match(words, /with δ.=.1e-6; each report by itself has ε.=.\d/);
@@ -52,15 +68,15 @@ test("the planner answers for one's own spectrum as the library does", async () 
   );
 
   await change(page, "ε", "1");
-  const dearer = plan({ ...POPULATION, mechanism: { type: "double-cap", epsilon: 1 }, target: 0.05 }).recordsForTarget;
+  const dearer = peopleFor(0.95, { type: "double-cap", epsilon: 1 }).recordsForTarget;
   await eventually(() => answer(page), near(dearer));
   await page.locator("#planner-form").getByLabel("Mechanism").selectOption("gaussian");
-  const gaussian = plan({ ...POPULATION, mechanism: { type: "gaussian", epsilon: 1 }, target: 0.05 }).recordsForTarget;
+  const gaussian = peopleFor(0.95, { type: "gaussian", epsilon: 1 }).recordsForTarget;
   await eventually(() => answer(page), near(gaussian));
   await page.locator("#planner-form").getByLabel("Mechanism").selectOption("double-cap");
   await eventually(() => answer(page), near(dearer));
-  await change(page, "Users that I can ask", "1e6");
-  await page.getByText(/From 1,000,000 users expect an error of/).waitFor();
+  await change(page, "People that I can ask", "1e6");
+  await page.getByText(/From 1,000,000 people expect \d[\d.]* % of the structure \(‖sin Θ‖².=.0\.\d+\)\./).waitFor();
   // Of each batch, however many there are.
   const asked = { ...POPULATION, mechanism: { type: "double-cap", epsilon: 1 }, records: 1e6, shuffled: batches };
   // Rounded down: more than is allowed is no promise of the batch.
@@ -71,12 +87,12 @@ test("the planner answers for one's own spectrum as the library does", async () 
   await page.getByText("They fill no batch of 2,000,000 honest reports").waitFor();
   await change(page, "Honest reports in a relay’s batch", "20000");
   await page.getByText(/batch of 20,000 honest reports/).first().waitFor();
-  await change(page, "Error at most", "0.2");
+  await change(page, "Structure to find, %", "80");
   await eventually(() => answer(page), (found) => found < dearer / 2);
   const hash = await eventually(
     () => page.evaluate(() => location.hash),
     (hash) =>
-      ["source=own", "epsilon=1", "target=0.2", "records=1000000"].every((part) => hash.includes(`planner.${part}`)),
+      ["source=own", "epsilon=1", "share=80", "records=1000000"].every((part) => hash.includes(`planner.${part}`)),
   );
   const said = await page.locator("#planner-answer").textContent();
   const { page: other } = await host.open({ hash, ...VIEWS.light });
@@ -121,21 +137,21 @@ test("the planner follows the records of the charts", async () => {
   await page.getByLabel(/^Shares of variance that stand out/).waitFor();
 });
 
-test("the later the promise begins the smaller the error, and the table says who is trusted", async () => {
-  const { page } = await open("#trust");
+test("the later the promise begins the more is found, and the table says who is trusted", async () => {
+  const { page } = await open("methods.html#trust");
   const details = page.locator("#trust-chart details");
   await details.locator("summary").click();
   const models = async () => {
     const cells = await cellsOf(details.locator("tbody tr"));
     // Medians, quartiles and trials stand before what is predicted, once there are any.
     return cells.map(([epsilon, name, ...values]) => {
-      return { epsilon, name, median: values.length > 1 ? parsed(values[0]) : NaN, error: parsed(values.at(-1)) };
+      return { epsilon, name, median: values.length > 1 ? parsed(values[0]) : NaN, share: parsed(values.at(-1)) };
     });
   };
   const rows = await eventually(models, (rows) => rows.length > 10);
-  for (const { epsilon, error } of rows.filter(({ name, error }) => name === "Shuffled" && error > 0)) {
+  for (const { epsilon, share } of rows.filter(({ name, share }) => name === "Shuffled" && share > 0)) {
     const local = rows.find((row) => row.name === "Local" && row.epsilon === epsilon);
-    assert.ok(error <= local.error * 1.001, `${error} shuffled, ${local.error} locally at ${epsilon}`);
+    assert.ok(share >= local.share * 0.999, `${share} shuffled, ${local.share} locally at ${epsilon}`);
   }
   for (const [label, value, part] of [
     ["Users n", "2,000", "records=2000"],
@@ -158,7 +174,7 @@ test("the later the promise begins the smaller the error, and the table says who
 
 test("central methods are simulated as one watches, cancelled, and go on where they were", async () => {
   const { page } = await host.open({
-    hash: "#trust&error.dimension=24&error.trials=1&error.mechanisms=double-cap",
+    hash: "methods.html#trust&error.dimension=24&error.trials=1&error.mechanisms=double-cap&error.measure=error",
     ...VIEWS.light,
   });
   const [again, status] = ["#trust-run", "#trust-status"].map((id) => page.locator(id));
@@ -175,6 +191,8 @@ test("central methods are simulated as one watches, cancelled, and go on where t
     observer.observe(status, { childList: true, characterData: true, subtree: true });
   });
   await page.locator("#trust h2").scrollIntoViewIfNeeded();
+  await status.getByText(/^Predicted\./).waitFor();
+  await again.click();
   const stopped = await eventually(() => status.textContent(), (text) => text.startsWith("Cancelled"));
   const done = Number(stopped.match(/(\d+) of 45/)[1]);
   assert.ok(done >= 1 && done < 45, stopped);

@@ -1,4 +1,4 @@
-// The page's first part: one made-up record, and what would leave of it.
+// The second page's first part: one made-up record, and what would leave of it.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,7 +8,7 @@ import { assertAccessible, assertFits, colors, eventually, hostPage, parsed, QUI
 const host = hostPage();
 
 async function open(options) {
-  const opened = await host.open({ hash: `#&${QUIET}`, ...options });
+  const opened = await host.open({ hash: `methods.html#&${QUIET}`, ...options });
   await opened.page.getByRole("img", { name: /^What a collector reads from the report: heat map/ }).waitFor();
   return opened;
 }
@@ -71,7 +71,7 @@ test("mechanism and epsilon change the report and its promise, and are in the ad
   );
 
   // A visitor who opens the link sees the same values.
-  const { page: other } = await open({ hash: await page.evaluate(() => location.hash) });
+  const { page: other } = await open({ hash: `methods.html${await page.evaluate(() => location.hash)}` });
   assert.equal(await other.getByLabel("running", { exact: true }).inputValue(), "-5");
   assert.equal(await other.locator("#one-report-form").getByLabel("Privacy loss ε").inputValue(), "8");
   assert.equal(await other.locator("#one-report-form").getByLabel("Mechanism").inputValue(), "gaussian");

@@ -16,7 +16,11 @@ export const DIST = join(ROOT, "www/dist");
 const SCREENSHOTS = join(ROOT, "tests/browser/screenshots");
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-export const SECTIONS = ["one-report", "own", "error", "sparse", "planner", "take-part", "trust"];
+/** The sections of the two pages, by the address of the page. */
+export const PAGES = {
+  "": ["map", "take-part", "error", "planner", "own"],
+  "methods.html": ["one-report", "error", "sparse", "trust", "own"],
+};
 
 /** The views of different visitors. */
 export const VIEWS = {
@@ -45,9 +49,9 @@ export function servePage() {
 }
 
 /**
- * The page at `url`, with the address `hash`, and what goes wrong in it: errors, what its policy forbids, and requests
- * to other hosts. A refusal that is `expected` (part of the console's text) is none of that. In a `context` it is
- * another tab.
+ * The page at `url`, with the address `hash` (after `methods.html` for the second page), and what goes wrong in it:
+ * errors, what its policy forbids, and requests to other hosts. A refusal that is `expected` (part of the console's
+ * text) is none of that. In a `context` it is another tab.
  */
 export async function openPage(browser, url, { hash = "", expected = [], context = browser, ...options } = {}) {
   const page = await context.newPage(context === browser ? options : undefined);

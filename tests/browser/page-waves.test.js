@@ -12,7 +12,7 @@ import {
 } from "./page-tools.js";
 
 /** The page's own records, and little to simulate. */
-const STATE = "error.mechanisms=double-cap&error.trials=1";
+const STATE = "error.measure=error&error.mechanisms=double-cap&error.trials=1";
 const WEAK = "the first wave finds too little to refine \\(its weakest component is off by more than 0\\.2\\)";
 const GAIN = "too little is gained";
 const MORE = " \\(the error of one wave may be less than 1\\.2 times that of two\\)";
@@ -41,8 +41,10 @@ async function column(page, axis, series) {
 }
 
 test("it is there with its gaps, in the legend, the table and in words", async () => {
-  const { page } = await host.open({ hash: `#error&${STATE}`, ...VIEWS.light });
+  const { page } = await host.open({ hash: `methods.html#error&${STATE}`, ...VIEWS.light });
   const status = page.locator("#error-status");
+  await status.getByText(/^Predicted/).waitFor();
+  await page.locator("#error-run").click();
   await status.getByText(/^Done: /).waitFor();
   const legend = page.locator("#error-epsilon-chart .legend");
   assert.doesNotMatch(await legend.textContent(), /Two waves/);
@@ -86,7 +88,7 @@ test("it is there with its gaps, in the legend, the table and in words", async (
 });
 
 test("its files have the places where it is worth it", async () => {
-  const { page } = await host.open({ hash: `#error&${STATE}&waves.curve=two` });
+  const { page } = await host.open({ hash: `methods.html#error&${STATE}&waves.curve=two` });
   await predicted(page);
   const { bytes } = await saved(page, page.locator("#error-epsilon-chart").getByRole("button", { name: "CSV" }));
   const lines = bytes.toString("utf8").split("\r\n");
@@ -96,7 +98,8 @@ test("its files have the places where it is worth it", async () => {
 
 test("gaps between parts of the curve are said, and open in a picture", async () => {
   // The numbers of candidates are whole, so the gain is no smooth function of epsilon.
-  const { page } = await host.open({ hash: `#error&${STATE}&error.dimension=4&error.rank=2&waves.curve=two` });
+  const hash = `methods.html#error&${STATE}&error.dimension=4&error.rank=2&waves.curve=two`;
+  const { page } = await host.open({ hash });
   const said = /^Two waves .* from ε ≈ 2\.\d to ε ≈ 2\.\d, .*, and from ε ≈ 3\.\d on, where /;
   await note(page, "epsilon").getByText(said).waitFor();
   const { bytes } = await saved(page, page.locator("#error-epsilon-chart").getByRole("button", { name: "SVG" }));
@@ -112,10 +115,10 @@ test("its number is that of the command line, for the records of the page", asyn
   const options = Object.entries(setting).flatMap(([name, value]) => [`--${name}`, String(value)]);
   const { waves } = JSON.parse(execFileSync(binary(), ["plan", ...options, "--json"], { encoding: "utf8" }));
   assert.equal(waves.refused, undefined);
-  const hash = `#error&${STATE}&error.dimension=30&error.rank=2&error.records=30000&waves.curve=two`;
+  const hash = `methods.html#error&${STATE}&error.dimension=30&error.rank=2&error.records=30000&waves.curve=two`;
   const { page } = await host.open({ hash });
   await note(page, "epsilon").getByText(/worth it/).waitFor();
-  await page.locator("#error-status").getByText(/^Done: /).waitFor();
+  await page.locator("#error-status").getByText(/^Predicted/).waitFor();
   const found = parsed((await column(page, "epsilon", "Two waves")).get("2"));
   assert.ok(Math.abs(found / waves.sin_theta_squared - 1) < 0.005, `${found} and ${waves.sin_theta_squared}`);
 });
@@ -123,7 +126,7 @@ test("its number is that of the command line, for the records of the page", asyn
 test("a link has it, it is cancelled with the rest, and other settings predict it again", async () => {
   const { page } = await host.open();
   const module = await keepBack(page, /on-demand-.*\.wasm$/);
-  await page.goto(`${host.url}/?again#error&${STATE}0&waves.curve=two`);
+  await page.goto(`${host.url}/methods.html#error&${STATE}0&waves.curve=two`);
   await eventually(() => module.asked, (asked) => asked === 1);
   assert.equal(await box(page).isChecked(), true);
   assert.equal(await note(page, "records").textContent(), "Two waves are being predicted …");
@@ -141,7 +144,7 @@ test("a link has it, it is cancelled with the rest, and other settings predict i
 
 test("a module that does not arrive says so in the curve's place, and is asked for again", async () => {
   const expected = ["404 (Not Found)", "503"];
-  const { page } = await host.open({ hash: `#error&${STATE}`, expected });
+  const { page } = await host.open({ hash: `methods.html#error&${STATE}`, expected });
   await failOnce(page, /on-demand-.*\.wasm$/);
   await box(page).check();
   await note(page, "epsilon").getByText(/^Two waves are not predicted: the host answers 503 /).waitFor();
