@@ -10,20 +10,11 @@ const OWN = "planner.source=own&planner.share=95";
 /** The planner's own records, as the page begins with them. */
 const POPULATION = { dimension: 116, rank: 3, signals: [0.646, 0.176, 0.088, 0.039] };
 
-/** The numbers of people for a share of the structure, by search among the library's predictions. */
+/** The plan for as many people as this share of the structure takes. */
 function peopleFor(share, mechanism, more = {}) {
-  const found = (records) => {
-    const { shareFound, sinThetaSquared, uninformed } = predict({ ...POPULATION, mechanism, records });
-    return shareFound ?? 1 - sinThetaSquared / uninformed;
-  };
-  let [few, many] = [1, 1e12];
-  while (many / few > 1.0001) {
-    const middle = Math.sqrt(few * many);
-    if (found(Math.round(middle)) < share) few = middle;
-    else many = middle;
-  }
-  const target = predict({ ...POPULATION, mechanism, records: Math.round(many) }).sinThetaSquared;
-  return plan({ ...POPULATION, mechanism, target, ...more });
+  const { recordsForShare } = plan({ ...POPULATION, mechanism, share });
+  const { sinThetaSquared } = predict({ ...POPULATION, mechanism, records: recordsForShare });
+  return plan({ ...POPULATION, mechanism, target: sinThetaSquared, ...more });
 }
 
 const host = hostPage();

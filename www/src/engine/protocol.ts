@@ -50,7 +50,9 @@ type Patterns = Pick<Recovery, "components" | "eigenvalues">;
 export interface LikeTrial {
   /** One for each mechanism. */
   readonly errors: number[];
+  readonly shareFound: (number | null)[];
   readonly nonPrivate: number;
+  readonly nonPrivateShareFound: number | null;
 }
 
 /** A collection by double-cap from so many people, in two waves. */

@@ -11,7 +11,7 @@ import { restartable } from "../concurrency.js";
 import { bindControls } from "../controls.js";
 import { fillTable, make, stale } from "../dom.js";
 import { plain } from "../fields.js";
-import { height, type Quality, shareFound, type Size, upright } from "../measure.js";
+import { height, upright } from "../measure.js";
 import { mechanism, NAMES, STYLES } from "../mechanisms.js";
 import { nearViewport } from "../viewport.js";
 import { type Population, populationOfCharts } from "./error/population.js";
@@ -20,9 +20,6 @@ import { COMPONENT_HEADS, componentRows, sentences } from "./planner/answer.js";
 import { check, FIELDS, ownPopulation, type Settings } from "./planner/settings.js";
 
 const POINTS = 49;
-/** More people than there are, as a power of two, and the halvings of the range of powers that find a number. */
-const MOST_POWER = 50;
-const HALVINGS = 20;
 
 /** What belongs to the present answer. */
 const SHOWN = ["planner-answer", "planner-chart", "planner-components"];
@@ -51,7 +48,9 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
     const asked = { ...population, mechanism: mechanism(settings.mechanism, settings.epsilon, settings.delta) };
     const { share, records, delta, batch } = settings;
     const predict = (count: number) => pool.run("predict", { ...asked, records: count }, options);
-    const target = await errorAt(share / 100, population, predict);
+    const { recordsForShare } = await pool.run("plan", { ...asked, share: share / 100 }, options);
+    // The library plans for batches and for an epsilon by the error: by that of so many people.
+    const target = recordsForShare == null ? undefined : (await predict(recordsForShare)).sinThetaSquared;
     // Fewer reports than one batch are not released.
     const shuffled = (records ?? batch) < batch ? undefined : { honestReports: batch, delta };
     const plan = await pool.run("plan", { ...asked, target, records, shuffled }, options);
@@ -82,18 +81,6 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
   await nearViewport(root);
   seen = true;
   await renew();
-}
-
-/** The error ‖sin Θ‖² of so many people that this share of the structure is found. */
-async function errorAt(share: number, size: Size, predict: (count: number) => Promise<Quality>): Promise<number> {
-  let [few, many] = [0, MOST_POWER];
-  for (let halving = 0; halving < HALVINGS; halving += 1) {
-    const middle = (few + many) / 2;
-    const found = shareFound(await predict(Math.round(2 ** middle)), size);
-    if (found < share) few = middle;
-    else many = middle;
-  }
-  return (await predict(Math.round(2 ** many))).sinThetaSquared;
 }
 
 /** The range of people in the chart: from below the threshold to well above the numbers asked about. */

@@ -1,6 +1,6 @@
 // Runs the simulations of the two charts in the pool, one trial at one place at a time.
 
-import type { Progress } from "ldp-pca/lab";
+import type { Figures, Progress } from "ldp-pca/lab";
 
 import { number } from "../../format.js";
 import type { Pool } from "../../engine/pool.js";
@@ -60,17 +60,19 @@ async function simulate(
   if (own) {
     const { module, secondMoment } = own;
     const like = { ...asked, module, secondMoment, trial: index };
-    const { errors, nonPrivate } = await pool.run("trialLike", like, { signal });
-    return named(settings, errors.map(erring), erring(nonPrivate));
+    const { errors, nonPrivate, nonPrivateShareFound, shareFound } = await pool.run("trialLike", like, { signal });
+    const found = errors.map((error, place) => quality(error, shareFound[place]));
+    return named(settings, found, quality(nonPrivate, nonPrivateShareFound));
   }
   const drawn = { ...asked, signal: strength, sparsity, reports: "drawn", trials: 1, firstTrial: index } as const;
-  const { byMechanism, nonPrivate } = await pool.run("simulate", drawn, { signal });
-  const found = byMechanism.map(({ methods: [first] }) => erring(first!.sinThetaSquared.values[0]!));
-  return named(settings, found, erring(nonPrivate.values[0]!));
+  const { byMechanism, nonPrivate, nonPrivateShareFound } = await pool.run("simulate", drawn, { signal });
+  const first = (error: Figures, share: Figures | null) => quality(error.values[0]!, share?.values[0]);
+  const found = byMechanism.map(({ methods }) => first(methods[0]!.sinThetaSquared, methods[0]!.shareFound));
+  return named(settings, found, first(nonPrivate, nonPrivateShareFound));
 }
 
-function erring(sinThetaSquared: number): Quality {
-  return { sinThetaSquared };
+function quality(sinThetaSquared: number, shareFound: number | null = null): Quality {
+  return { sinThetaSquared, shareFound };
 }
 
 /** The results of one trial by the names of their series. */
