@@ -148,11 +148,12 @@ fn only_separator(start: &[u8]) -> Option<u8> {
     there.next().filter(|_| there.next().is_none()).map(|(separator, _)| separator)
 }
 
-/// The cells of the first line that is not empty.
+/// The cells of the first line that is not blank.
 fn first_cells(start: &[u8], place: usize) -> Option<StringRecord> {
     let mut record = ByteRecord::new();
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).delimiter(KNOWN[place]).from_reader(start);
-    reader.read_byte_record(&mut record).ok()?;
+    let mut builder = csv::ReaderBuilder::new();
+    let mut reader = builder.has_headers(false).flexible(true).delimiter(KNOWN[place]).from_reader(start);
+    while reader.read_byte_record(&mut record).ok()? && record.iter().flatten().all(|&byte| is_padding(byte)) {}
     StringRecord::from_byte_record(record).ok()
 }
 
@@ -326,6 +327,15 @@ mod tests {
         for (content, separator) in cases {
             assert_eq!(found(content), Some(separator), "{content:?}");
         }
+    }
+
+    #[test]
+    fn a_header_is_sought_after_blank_lines() {
+        let is_header = |cells: &[&str]| cells == ["a", "b"];
+        for content in ["\t\na,b\n1,2\n", "\n \n\t\t\n a , b \n", "a,b"] {
+            assert_eq!(of_header(content.as_bytes(), false, is_header, &NAMES), Ok(b','), "{content:?}");
+        }
+        assert_eq!(of_header(b"\t\n", false, is_header, &NAMES), Ok(b'\t'));
     }
 
     #[test]
