@@ -291,7 +291,8 @@ class Recovery(_Comparable):
         What the components capture in reports that they were not found from, and what other methods do; None without
         folds. Its keys are those of ``ldp-pca recover --json`` (docs/recover.md).
     rank_test : dict or None
-        With ``rank='auto'``: ``level``, ``draws`` and the ``components`` that were tested, with their ``p_value``.
+        ``level``, ``draws`` and the ``components`` that were tested, with their ``p_value``: those that stand out and
+        the first that does not. None above 2,000 features, and for two waves.
     selection : dict or None
         With ``select``: the ``rate``, the names of the ``features`` selected, and for every feature its p-value
         (``p_values``) and the smallest rate at which it is selected (``adjusted``).

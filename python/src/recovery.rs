@@ -59,6 +59,7 @@ pub(crate) fn _recover<'py>(
         path,
         baselines: if baselines { When::Always } else { When::Never },
         held_out,
+        test_rank: true,
         predict: true,
         bootstrap,
         select,

@@ -132,6 +132,11 @@ pub fn answer(
     }
     let pull = |hostile| HostilePull::new(hostile, answer.asked.records, |count| covariance.pull(reports, count));
     answer.trust.hostile = question.hostile.map(pull);
+    if question.test_rank && When::Quick.decompose(matrix.nrows()) {
+        let (test, untested) = RankTest::watched(matrix, &law, DRAWS, &mut |step| work.watch.flow(step))?;
+        answer.trust.rank_test = Some(test);
+        work.watch.unfinished.extend(untested);
+    }
     if question.predict && When::Quick.decompose(matrix.nrows()) {
         answer.trust.predicted = Some(predict_from_estimate(covariance, question.rank)?);
     }
@@ -159,7 +164,7 @@ pub fn answer_with_rank_test(
     watch: &mut Watch<'_>,
 ) -> Result<Answer, AnswerError> {
     let (mut test, untested) = RankTest::watched(covariance.matrix(), &covariance.noise_law(), DRAWS, watch)?;
-    let question = Question { rank: test.rank()?, ..question.clone() };
+    let question = Question { rank: test.rank()?, test_rank: false, ..question.clone() };
     let unconfirmed = test.confirm(reports, covariance, watch)?;
     let mut answer = answer(&question, reports, covariance, watch)?;
     answer.missing.unfinished.extend(untested.or(unconfirmed));

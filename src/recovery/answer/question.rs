@@ -28,6 +28,8 @@ pub struct Question {
     pub baselines: When,
     /// What to do with reports held out, where there are folds, up to 2,000 features.
     pub held_out: HeldOutUse,
+    /// Whether the components are tested against the noise, one after the other, up to 2,000 features.
+    pub test_rank: bool,
     /// Whether the error is predicted, up to 2,000 features.
     pub predict: bool,
     /// How often the noise is drawn again, for an interval of the error.
@@ -89,6 +91,7 @@ impl Question {
             path: None,
             baselines: When::Never,
             held_out: HeldOutUse::Nothing,
+            test_rank: false,
             predict: false,
             bootstrap: None,
             bootstrap_seed: 1,

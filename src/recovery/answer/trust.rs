@@ -31,7 +31,7 @@ pub struct Trust {
     /// How far hostile reports can have moved the eigenvalues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hostile: Option<HostilePull>,
-    /// The test that found the number of components, where none was given.
+    /// The test of how many components stand out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank_test: Option<RankTest>,
     /// The variance that methods capture in reports that they have not seen.

@@ -241,6 +241,7 @@ impl Recover {
             path: path.map(Into::into),
             baselines: if self.is_drawn() || self.reference.is_some() { When::Always } else { When::Quick },
             held_out: *method,
+            test_rank: true,
             predict: true,
             bootstrap: self.bootstrap,
             hostile: Some(self.hostile.reports),

@@ -1,7 +1,7 @@
 //! The number of components: given, or found by a test of one after the other.
 
 use ldp_pca::internal::recovery::{RankTest, TestedComponent};
-use ldp_pca::recovery::Rank;
+use ldp_pca::recovery::{Asked, Rank};
 
 use super::share::Unit;
 use crate::parameters;
@@ -36,15 +36,22 @@ impl RankChoice {
 }
 
 /// The choice; in `details` also the components that were tested, and what they were compared with.
-pub(super) fn tested(test: &RankTest, dimension: usize, unit: Unit, details: bool) -> String {
+pub(super) fn tested(test: &RankTest, asked: &Asked, unit: Unit, details: bool) -> String {
     let rank = test.components.iter().filter(|component| component.p_value < test.level).count();
-    let next = rank + 1;
+    let (next, dimension) = (rank + 1, asked.dimension);
+    let found = match rank {
+        0 => "no component stands out".to_owned(),
+        1 => "1 component stands out".to_owned(),
+        _ => format!("{rank} components stand out"),
+    };
     let why = match test.components.get(rank) {
         Some(first) => format!("component {next} has p {}", p_value(first.p_value)),
         None if next == dimension => format!("component {next} is the last, with no other to compare it with"),
         None => format!("component {next} was not tested"),
     };
-    let mut text = format!("rank        {rank} chosen: {why}; each before it has less than {}\n", test.level);
+    let before = if rank == 0 { "and less than" } else { "and each before it less than" };
+    let needed = if rank == 0 { " is needed" } else { "" };
+    let mut text = format!("rank        {found}: {why}, {before} {}{needed}\n", test.level);
     if !details {
         return text;
     }

@@ -44,7 +44,7 @@ impl RecoverResult {
             Some(patterns(answer)),
             notice(answer),
             empty(answer),
-            trust.rank_test.as_ref().map(|test| tested(test, answer.asked.dimension, unit, details)),
+            trust.rank_test.as_ref().map(|test| tested(test, &answer.asked, unit, details)),
             found.selection.as_ref().map(selected),
             trust.other.as_ref().map(|other| changed(other, answer, unit, details)),
             self.refined.as_ref().map(refined::text),

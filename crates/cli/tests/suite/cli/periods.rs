@@ -48,7 +48,7 @@ fn each_week_is_a_task_of_its_own_and_is_compared_with_the_one_before() {
 #[test]
 fn weeks_are_recovered_together() {
     let folder = weeks();
-    let line = "recover w46.ldpa w47.ldpa -t w46.json -t w47.json --rank 1 --method pca";
+    let line = "recover w46.ldpa w47.ldpa -t w46.json -t w47.json --rank 1 --method pca --details";
     let both = folder.json(line);
     let [first, second] = ["2026-W46", "2026-W47"].map(|period| json!({"period": period, "weight": 0.5}));
     assert_has(&both["family"][0], first, "the first week");
