@@ -117,6 +117,8 @@ const sharedWorker: Plugin = {
 
 /** In the names of files that no visitor loads who does not ask for them: scripts/page-sizes.js knows them by it. */
 const ON_DEMAND = "on-demand";
+/** In the names of files that the second page does not load. */
+const FIRST_PAGE = "index-";
 const ON_DEMAND_MODULES = [
   "trust/all-methods.ts",
   "charts/file.ts",
@@ -191,10 +193,11 @@ export default defineConfig({
           originalFileNames.some((name) => /wasm\/(methods|records|waves)/.test(name))
             ? `assets/${ON_DEMAND}-[name]-[hash][extname]`
             : "assets/[name]-[hash][extname]",
-        chunkFileNames: ({ facadeModuleId }) =>
-          ON_DEMAND_MODULES.some((module) => facadeModuleId?.endsWith(module))
-            ? `assets/${ON_DEMAND}-[name]-[hash].js`
-            : "assets/[name]-[hash].js",
+        chunkFileNames: ({ facadeModuleId }) => {
+          const is = (module: string) => facadeModuleId?.endsWith(module);
+          const kind = ON_DEMAND_MODULES.some(is) ? `${ON_DEMAND}-` : is("engine/survey.ts") ? FIRST_PAGE : "";
+          return `assets/${kind}[name]-[hash].js`;
+        },
       },
     },
   },

@@ -269,7 +269,7 @@ inChromium("its patterns are named, true ones beside those of noisy reports of s
   assert.match(truth[0], /^Pattern 1: .*running/);
   assert.ok((await names("found"))[0].includes("running"));
   // So few that all of it may be noise.
-  await enter(page.locator("#own-patterns-people"), "100");
+  await enter(page.locator("#own-people"), "100");
   await saying(page, "#own-patterns-share", /^With 100 people: /);
   assert.ok((await share()) < 80);
   assert.deepEqual(await names("found"), ["Pattern 1", "Pattern 2", "Pattern 3"]);

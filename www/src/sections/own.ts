@@ -26,7 +26,8 @@ const TASK_FIELDS = {
 
 const PATTERNS_FIELDS = {
   people: integer(20_000, { min: 100, max: 1_000_000_000 }),
-  epsilon: decimal(2, { min: 0.05, max: 16 }),
+  /** The epsilon of a report. The task has one of its own. */
+  loss: decimal(2, { min: 0.05, max: 16 }),
   rank: integer(3, { min: 1, max: 10 }),
 };
 

@@ -1,5 +1,7 @@
 // Sparse recovery: one simulated collection, its components by three methods, and the effect of the penalty.
 
+import "./sparse.css";
+
 import type { ComparedComponents, Comparison } from "ldp-pca/lab";
 
 import { keepLatest } from "../concurrency.js";

@@ -1,6 +1,8 @@
 // Trust models on one chart: what the same promise costs, by the party that keeps it. Models without a trusted party
 // are predicted; methods that see the records are simulated while the visitor watches, who starts that.
 
+import "./trust.css";
+
 import { Chart } from "../charts/chart.js";
 import type { ChartData } from "../charts/model.js";
 import type { Series } from "../charts/series.js";

@@ -10,10 +10,10 @@ import type { OwnRecords } from "../../own-records.js";
 export async function showPatterns(
   pool: Pool,
   { dimension, features, module, secondMoment }: OwnRecords,
-  asked: { readonly people: number; readonly epsilon: number; readonly rank: number },
+  asked: { readonly people: number; readonly loss: number; readonly rank: number },
   signal: AbortSignal,
 ): Promise<void> {
-  const { people: records, epsilon } = asked;
+  const { people: records, loss: epsilon } = asked;
   const rank = Math.min(asked.rank, dimension - 1);
   const mechanisms = [{ type: "double-cap", epsilon }] as const;
   const options = { module, secondMoment, dimension, rank, records, mechanisms, seed: 1, trial: 0 };
