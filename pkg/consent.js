@@ -19,7 +19,8 @@ export const en = {
   scope: "This holds for one report. What several reports reveal adds up.",
   repeated:
     "This page asks again. From all reports of one period together they rightly suspect at most {inPeriod}; from all " +
-    "that the page ever makes, at most {inAll}, which is the number for details that stay the same.",
+    "that this browser makes while it keeps this site's data, at most {inAll}, which is the number for details that " +
+    "stay the same.",
   agree: "Agree",
   decline: "Decline",
 };

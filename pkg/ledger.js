@@ -148,7 +148,7 @@ export class PrivacyLedger {
       const waves = new Set(found?.waves).add(wave);
       const first = { taskDigest: wave, campaign, ...(period && { period }) };
       const booked = { ...first, ...found, ...to, wave, waves, guarantee: most, booked: true };
-      if (found?.wave !== wave) fit([...entries.filter((entry) => entry !== found), booked], this.#limits, period);
+      fit([...entries.filter((entry) => entry !== found), booked], this.#limits, period);
       return booked;
     };
     return this.#edit(wave, book, isOf(wave), isWave);

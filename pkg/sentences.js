@@ -46,8 +46,8 @@ export const de = {
   scope: "Das gilt für einen Bericht. Was mehrere Berichte verraten, summiert sich.",
   repeated:
     "Diese Seite fragt wieder. Aus allen Berichten eines Zeitraums zusammen werden höchstens {inPeriod} zu Recht " +
-    "verdächtigt, aus allen, die die Seite je erzeugt, höchstens {inAll}. Das ist die Zahl für Angaben, die gleich " +
-    "bleiben.",
+    "verdächtigt, aus allen, die dieser Browser erzeugt, solange er die Daten der Seite behält, höchstens {inAll}. " +
+    "Das ist die Zahl für Angaben, die gleich bleiben.",
   agree: "Zustimmen",
   decline: "Ablehnen",
   outcomes: {

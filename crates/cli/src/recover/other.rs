@@ -117,7 +117,7 @@ pub(super) fn changed(other: &OtherCollection, answer: &Answer, unit: Unit, deta
         let both = periods.as_ref().map(|[first, other]| format!("{first} and {other}"));
         text += &if p < SIGNIFICANT {
             let both = both.as_deref().unwrap_or("The components");
-            format!("change      {both} differ more than one population explains (p = {p:.3})\n")
+            format!("change      {both} differ more than one population explains (p = {p:.4})\n")
         } else {
             let both = both.as_deref().unwrap_or("the difference");
             format!("change      One population explains {both} (p = {p:.2})\n")

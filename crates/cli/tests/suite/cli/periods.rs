@@ -41,7 +41,7 @@ fn each_week_is_a_task_of_its_own_and_is_compared_with_the_one_before() {
     assert_has(&changed["other"], json!({"p_value": 1.0 / 201.0}), "the week of the change");
     let own = &changed["other"]["held_out"]["own"];
     assert!(number(&own["lower"]) > 0.0, "{own}");
-    let parts = ["2026-W47 and 2026-W48 differ more than one population explains (p = 0.005)"];
+    let parts = ["2026-W47 and 2026-W48 differ more than one population explains (p = 0.0050)"];
     folder.run(&line("w47", "w48")).says(&parts);
 }
 

@@ -534,7 +534,7 @@ fn another_collection_is_compared_and_the_change_is_found() {
         "own components",
         "the last two, of the total variance here, are measured",
     ]);
-    let parts = ["differ more than one population explains (p = 0.005)", "a model nothing is tested", "no folds"];
+    let parts = ["differ more than one population explains (p = 0.0050)", "a model nothing is tested", "no folds"];
     let said = folder.run(&format!("{line} {june}")).says(&parts).stdout;
     assert!(!said.contains("sin Theta"), "{said}");
     assert!(said.lines().all(|line| line.chars().count() <= 90), "{said}");
