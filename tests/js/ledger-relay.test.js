@@ -83,7 +83,7 @@ test("a report is booked, made, sealed, and then left, in this order, and is nev
   assert.deepEqual([posts.length, gets.length, one.made.length], [1, 1, 1]);
   const { origin } = new URL(RELAY);
   const [state] = (await ledger.status()).reports;
-  assert.deepEqual(state, { taskDigest, origin, guarantee, state: "relayed", error: undefined });
+  assert.deepEqual(state, { taskDigest, origin, guarantee, period: undefined, state: "relayed", error: undefined });
 });
 
 test("a report that left, or may have left, is withdrawn as one that may count; before that as one that never does", async (t) => {
