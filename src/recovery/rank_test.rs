@@ -117,8 +117,13 @@ impl RankTest {
     /// [`RecoveryError::NoComponent`] where there is none.
     pub fn rank(&self) -> Result<Rank, RecoveryError> {
         let p_value = self.components.first().map_or(1.0, |first| first.p_value);
-        Rank::new(self.components.iter().filter(|component| component.p_value < self.level).count())
-            .map_err(|_| RecoveryError::NoComponent { p_value, level: self.level })
+        Rank::new(self.standing_out()).map_err(|_| RecoveryError::NoComponent { p_value, level: self.level })
+    }
+
+    /// That number, which may be 0.
+    #[must_use]
+    pub fn standing_out(&self) -> usize {
+        self.components.iter().filter(|component| component.p_value < self.level).count()
     }
 
     /// Measures what each component adds in reports held out. What is missing because time was up is returned.

@@ -332,13 +332,24 @@ impl Answer {
         self
     }
 
-    /// How many of the components cannot be told from noise: by their law where it is known, else by the edge.
+    /// The components that stand out, by their index from 0: above the noise, by their law where it is known, else by
+    /// the edge; and none from the first on that the rank test does not find.
+    #[must_use]
+    pub fn standing_out(&self) -> Vec<usize> {
+        let above: Vec<bool> = match &self.found.variances {
+            Some(variances) => variances.iter().map(Option::is_some).collect(),
+            None => self.found.eigenvalues.iter().map(|&value| value > self.edge()).collect(),
+        };
+        // Where all that were tested stand out, nothing is known of the next.
+        let tested = self.trust.rank_test.as_ref().map(|test| (test.standing_out(), test.components.len()));
+        let most = tested.filter(|(standing, count)| standing < count).map_or(above.len(), |(standing, _)| standing);
+        (0..most.min(above.len())).filter(|&index| above[index]).collect()
+    }
+
+    /// How many of the components do not stand out.
     #[must_use]
     pub fn buried(&self) -> usize {
-        match &self.found.variances {
-            Some(variances) => variances.iter().filter(|variance| variance.is_none()).count(),
-            None => self.found.eigenvalues.iter().filter(|&&value| value <= self.edge()).count(),
-        }
+        self.asked.rank - self.standing_out().len()
     }
 
     /// The total that `explained_variance` has shares of; none where noise could give it, and shares would say little.

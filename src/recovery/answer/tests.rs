@@ -111,6 +111,18 @@ fn plain_components_come_with_what_was_asked_and_a_decomposition_has_those_of_ev
 }
 
 #[test]
+fn no_more_components_stand_out_than_their_test_finds() {
+    let question = Question { test_rank: true, ..Question::new(rank(2)) };
+    let mut found = Collected::new(None).answer(&question).unwrap();
+    found.found.variances = Some(vec![Some(0.5); 2]);
+    assert_eq!((found.standing_out(), found.buried()), (vec![0], 1));
+    found.trust.rank_test.as_mut().unwrap().components.clear();
+    assert_eq!((found.standing_out(), found.buried()), (vec![0, 1], 0));
+    (found.found.variances, found.trust.noise_edge) = (None, f64::MAX);
+    assert_eq!(found.buried(), 2);
+}
+
+#[test]
 fn sparse_components_come_with_scores_path_and_simpler_methods() {
     let collected = Collected::new(None);
     let covariance = &collected.covariance;
