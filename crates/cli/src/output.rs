@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use ldp_pca::privacy::Epsilon;
+use ldp_pca_pictures::numbers::whole_percent;
 use serde::Serialize;
 
 use super::error::{CliError, Result};
@@ -149,13 +150,7 @@ pub(super) fn of_structure(share: f64) -> String {
 
 /// A share in whole percent. What is below all is not shown as all.
 pub(super) fn whole(share: f64) -> String {
-    let percent = 100.0 * share;
-    let shown = if (99.0..100.0).contains(&percent) {
-        format!("{:.1}", (10.0 * percent).floor() / 10.0)
-    } else {
-        format!("{:.0}", percent.round() + 0.0)
-    };
-    format!("{shown} %")
+    format!("{} %", whole_percent(share))
 }
 
 /// An error with the scale that it is on.

@@ -11,6 +11,7 @@ use ldp_pca_pictures::numbers::{Decimal, plural};
 use maud::{Markup, html};
 
 use super::columns_in_words;
+use super::words::of_what;
 
 pub(crate) fn section(task: &Task, answer: &Answer) -> Markup {
     let asked = &answer.asked;
@@ -26,11 +27,15 @@ pub(crate) fn section(task: &Task, answer: &Answer) -> Markup {
             h2 id="asked" { "What was asked" }
             p {
                 (plural(asked.records, "report")) " about " (columns) ": " (columns_in_words(names.into_iter())) "."
+                @if let Some(period) = task.period() { " Period: " bdi { (period) } "." }
             }
             p {
-                "Looked for: the " (plural(asked.rank as u64, "pattern")) " along which the answers vary most"
-                (looked_for) ". In a pattern columns go together: some people have more of one side and less of the \
-                other, and others the reverse."
+                "Looked for: the " (plural(asked.rank as u64, "pattern")) " with most " (of_what(answer)) (looked_for)
+                ". In a pattern columns go together: some people have more of one side and less of the other, and \
+                others the reverse."
+                @if !asked.centred {
+                    " Unless averages were taken away, what all people share looks like a pattern too."
+                }
             }
             (promise(task, answer))
         }

@@ -22,7 +22,7 @@ use ldp_pca::task::Task;
 use ldp_pca_pictures::numbers::grouped;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use self::words::{headline, listed, name, standing};
+use self::words::{headline, listed, name};
 
 pub use self::words::{single_columns, ties};
 
@@ -89,12 +89,15 @@ pub fn result(&ResultPage { task, answer, live }: &ResultPage<'_>) -> String {
         }
         main {
             (asked::section(task, answer))
-            (quality::section(answer))
-            (patterns::section(answer))
-            (patterns::spectrum(answer))
-            (patterns::map(answer))
+            @let has_patterns = answer.asked.dimension > 1;
+            @if has_patterns {
+                (quality::section(answer))
+                (patterns::section(answer))
+                (patterns::spectrum(answer))
+                (patterns::map(answer))
+            }
             (limits::section(task, answer))
-            (quality::more_people(task, answer))
+            @if has_patterns { (quality::more_people(task, answer)) }
             @if let Some(live) = live { (so_far(live)) }
             (limits::details(task, answer))
         }
@@ -168,21 +171,23 @@ fn document(title: &str, body: &Markup) -> String {
 }
 
 /// What follows the answer in one sentence.
-fn lead(answer: &Answer) -> String {
+fn lead(answer: &Answer) -> Markup {
     let features = answer.asked.dimension;
-    let Some(&first) = standing(answer).first() else {
-        return format!(
-            "The reports are too noisy so far to show which of the {features} features go together. That does not mean \
-             that none do."
-        );
+    if features == 1 {
+        return html! { "There is nothing that it could go together with." };
+    }
+    let Some(&first) = answer.standing_out().first() else {
+        return html! {
+            "Nothing shows so far which of the " (features) " features go together. That does not mean that none do."
+        };
     };
     if answer.found.single_columns == Some(true) {
-        return "Some columns vary more than others, and nothing shows that they go together.".to_owned();
+        return html! { "Some columns vary more than others, and nothing shows that they go together." };
     }
     let named = name(&answer.found.components[first], patterns::errors_of(answer, first), &answer.asked.feature_names);
     let is_tied = answer.found.ties.iter().any(|[start, _]| *start == first);
     let tie = if is_tied { " It cannot be told from the next one." } else { "" };
-    format!("The strongest is: {named}.{tie}")
+    html! { "The strongest is: " (named) "." (tie) }
 }
 
 /// What is counted so far, and what there is to download.
@@ -214,7 +219,7 @@ fn date(seconds: u64) -> String {
 }
 
 /// The names of columns as a list in a sentence. Of many, the first ones.
-fn columns_in_words<'a>(names: impl Iterator<Item = &'a str>) -> String {
+fn columns_in_words<'a>(names: impl Iterator<Item = &'a str>) -> Markup {
     let mut names: Vec<&str> = names.collect();
     let more = names.len().saturating_sub(MOST_COLUMNS);
     names.truncate(MOST_COLUMNS);

@@ -35,18 +35,26 @@ pub(crate) fn section(task: &Task, answer: &Answer) -> Markup {
                 @match task.bounding() {
                     Bounding::UnitNorm => li {
                         "Not how large answers are: each record was brought to one length, and only its proportions \
-                        count."
+                        count. One large answer makes the others of its record small, so skewed or rarely answered \
+                        columns can look as if they go together or against each other when they do not."
                     },
                     Bounding::Clip { radius } => li {
                         "Not the whole size of long records: those longer than " (Decimal(radius.value()).to_string())
                         " were shortened to that."
                     },
                 }
-                li { "Missing answers count as the middle, so what is often missing looks weaker than it is." }
+                li {
+                    "Missing answers count as 0, or the column's offset. Columns that are often missing look weaker; \
+                    columns that are missing together, or records that are empty, can look like a pattern where the \
+                    average is far from that."
+                }
                 @if let Some(share) = empty {
                     li { "About " (percent(share)) " of the records had only zeros and missing answers in them." }
                 } @else {
-                    li { "Records with nothing in them count as reports, and show no pattern." }
+                    li {
+                        "Records with nothing in them count as reports"
+                        @if !answer.asked.centred { ", and show no pattern" } "."
+                    }
                 }
                 li {
                     "Not how many people there were: a person who sent several reports counts several times, and a \

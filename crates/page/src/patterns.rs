@@ -5,7 +5,7 @@ use ldp_pca_pictures::descending;
 use ldp_pca_pictures::numbers::{plural, three_digits};
 use maud::{Markup, PreEscaped, html};
 
-use super::words::{name, percent, single_columns, standing, ties};
+use super::words::{all_standing, name, of_what, percent, single_columns, ties};
 
 /// Features in the table of a pattern.
 const SHOWN: usize = 10;
@@ -16,14 +16,13 @@ pub(crate) fn errors_of(answer: &Answer, index: usize) -> Option<&[f64]> {
 }
 
 pub(crate) fn section(answer: &Answer) -> Markup {
-    let standing = standing(answer);
-    let buried = answer.asked.rank - standing.len();
+    let (standing, buried) = (answer.standing_out(), answer.buried());
     let marks = answer.marks_of_mean();
     html! {
         section aria-labelledby="patterns" {
             h2 id="patterns" { "The patterns" }
             @if standing.is_empty() {
-                p { "None can be told from noise, so none is shown." }
+                p { "None stands out: noise and equal variances explain them, so none is shown." }
             }
             @if let Some(none) = single_columns(answer, "pattern") {
                 p .note { "No pattern of several columns: " (none) "." }
@@ -33,8 +32,8 @@ pub(crate) fn section(answer: &Answer) -> Markup {
             }
             @if !marks.is_empty() && standing.first() == Some(&0) {
                 p .note {
-                    "Pattern 1 " (marks.join(" and ")) ". It may be the average of the answers: reports of this task \
-                    do not tell the average from a pattern."
+                    "Pattern 1 " bdi { (marks.join(" and ")) } ". It may be the average of the answers: reports of \
+                    this task do not tell the average from a pattern."
                 }
             }
             @for &index in &standing {
@@ -43,7 +42,7 @@ pub(crate) fn section(answer: &Answer) -> Markup {
             @if buried > 0 && !standing.is_empty() {
                 p {
                     "Not shown: " (plural(buried as u64, "pattern")) " of the " (answer.asked.rank)
-                    " asked for, which cannot be told from noise."
+                    " asked for, which " (if buried == 1 { "does" } else { "do" }) " not stand out."
                 }
             }
         }
@@ -108,7 +107,7 @@ fn share(answer: &Answer, index: usize) -> String {
         format!("{}{}", shown(variance), error.unwrap_or_default())
     };
     match answer.whole() {
-        Some(whole) => format!("It holds {} of the variation.", of(&|variance| percent(variance / whole))),
+        Some(whole) => format!("It holds {} {}.", of(&|variance| percent(variance / whole)), of_what(answer)),
         None => format!(
             "Its variance is {}, in squared units of the encoded, bounded features.",
             of(&|variance| three_digits(variance, f64::round))
@@ -151,18 +150,20 @@ fn bar(loading: f64, error: Option<f64>) -> Markup {
     }
 }
 
-/// The eigenvalues and the noise's edge.
+/// The eigenvalues, and the edge of the noise over the rest, once nothing stands out any more.
 pub(crate) fn spectrum(answer: &Answer) -> Markup {
-    let marked = standing(answer).len();
+    let (trust, marked) = (&answer.trust, all_standing(answer));
+    let last = trust.rank_test.as_ref().and_then(|test| test.components.get(test.standing_out()));
+    let edge = last.map_or(trust.noise_edge, |last| last.noise_edge);
     html! {
         @if let Some(eigenvalues) = &answer.found.spectrum {
             section aria-labelledby="spectrum" {
                 h2 id="spectrum" { "Signal and noise" }
                 figure {
-                    (PreEscaped(ldp_pca_pictures::spectrum(answer, eigenvalues, marked, "spectrum-")))
+                    (PreEscaped(ldp_pca_pictures::spectrum(eigenvalues, edge, marked, "spectrum-")))
                     figcaption {
-                        "Each dot is a direction in which the answers may vary, strongest first. Noise alone gives \
-                        dots up to the dashed line. "
+                        "Each dot is a direction in which the answers may vary, strongest first. Where nothing stands \
+                        out any more, noise alone gives dots up to the dashed line. "
                         @if marked > 0 { "The blue ones stand out." }
                     }
                 }
@@ -173,7 +174,7 @@ pub(crate) fn spectrum(answer: &Answer) -> Markup {
 
 /// The features on the first two patterns.
 pub(crate) fn map(answer: &Answer) -> Markup {
-    let standing = standing(answer);
+    let standing = answer.standing_out();
     html! {
         @if let &[first, second, ..] = standing.as_slice() {
             @let names = [first, second].map(|index| format!("Pattern {}", index + 1));

@@ -6,14 +6,14 @@ use ldp_pca::task::Task;
 use ldp_pca_pictures::numbers::grouped;
 use maud::{Markup, html};
 
-use super::words::{extent, percent, standing};
+use super::words::{extent, of_what, percent};
 
 /// Multiples of the reports that are planned with.
-const MULTIPLES: [u64; 4] = [1, 2, 4, 10];
+const MULTIPLES: [u64; 3] = [2, 4, 10];
 /// A share of the structure that more people would hardly raise.
 const ENOUGH: f64 = 0.95;
 
-/// The share of the structure found: as predicted, between which bounds, and against a reference.
+/// The share of the structure found: as predicted of plain components, between which bounds, and against a reference.
 struct ShareFound {
     predicted: Option<f64>,
     interval: Option<(Interval, f64)>,
@@ -25,7 +25,7 @@ impl ShareFound {
         let trust = &answer.trust;
         let interval = |found: &Confidence| Some((found.share_found?, found.level));
         Self {
-            predicted: trust.predicted.as_ref().and_then(share_of),
+            predicted: trust.predicted.as_ref().filter(|_| answer.found.penalty().is_none()).and_then(share_of),
             interval: trust.confidence.as_ref().and_then(interval),
             exact: trust.compared.as_ref().and_then(|compared| compared.reference.share_found),
         }
@@ -37,45 +37,50 @@ fn share_of(prediction: &Prediction) -> Option<f64> {
 }
 
 pub(crate) fn section(answer: &Answer) -> Markup {
-    let share = ShareFound::of(answer);
-    let is_sparse = answer.found.penalty().is_some();
     html! {
         section aria-labelledby="quality" {
             h2 id="quality" { "How good it is" }
-            @if standing(answer).is_empty() {
-                p { "The noise that keeps the promise hides all patterns of the size that these answers may have." }
+            @if answer.standing_out().is_empty() {
+                p { "No pattern stands out: there is none, or the noise that keeps the promise hides it." }
+            } @else if answer.asked.rank == answer.asked.dimension {
+                p { "As many patterns as features hold everything, so nothing can be missed." }
+                (captured(answer))
             } @else {
-                @if let Some(share) = share.predicted {
-                    p .lead {
-                        "Expected: " strong { (percent(share)) " of the structure" } " is found, " (extent(share)) "."
-                    }
-                    @if is_sparse {
-                        p {
-                            "That is expected of patterns in which every feature takes part. Those below use few \
-                            features, and nothing is predicted of them."
-                        }
-                    }
+                (found(answer))
+                (captured(answer))
+                p .small {
+                    "100\u{a0}% of the structure would be the true patterns, 0\u{a0}% what random ones show. The \
+                    expectation and the confidence take the answers to vary alike in all directions, except for the \
+                    patterns; docs/inference.md of ldp-pca says how often the interval holds."
+                }
+            }
+        }
+    }
+}
+
+/// The share of the structure found.
+fn found(answer: &Answer) -> Markup {
+    let share = ShareFound::of(answer);
+    html! {
+        @if let Some((Interval { lower, upper, .. }, level)) = share.interval {
+            p .lead {
+                "With " (percent(level)) " confidence, between " strong { (percent(lower)) " and " (percent(upper)) }
+                " of the structure is found."
+            }
+        } @else if let Some(share) = share.predicted {
+            p .lead {
+                @if answer.buried() == 0 {
+                    "Expected: " strong { (percent(share)) " of the structure" } " is found, " (extent(share)) "."
                 } @else {
-                    p { "How much of the structure is found cannot be predicted here." }
-                }
-                @if let Some((Interval { lower, upper, .. }, level)) = share.interval {
-                    p {
-                        "With " (percent(level)) " confidence it is between " (percent(lower)) " and "
-                        (percent(upper)) "."
-                    }
+                    "Expected: " strong { (percent(share)) " of what stands out of the noise" }
+                    " is found. What is hidden in the noise is not counted."
                 }
             }
-            @if let Some(share) = share.exact {
-                p {
-                    "Compared with the records themselves, " strong { (percent(share)) " of the structure" }
-                    " is found."
-                }
-            }
-            (captured(answer))
-            p .small {
-                "100\u{a0}% of the structure would be the true patterns, 0\u{a0}% what random ones show. The \
-                expectation takes the answers to vary alike in all directions, except for the patterns."
-            }
+        } @else {
+            p { "How much of the structure is found cannot be predicted here." }
+        }
+        @if let Some(share) = share.exact {
+            p { "Compared with the records themselves, " strong { (percent(share)) " of the structure" } " is found." }
         }
     }
 }
@@ -89,15 +94,15 @@ fn captured(answer: &Answer) -> Markup {
     html! {
         @if let Some(reference) = reference.filter(|reference| reference.captured_variance.is_finite()) {
             p {
-                "Of the variation of " (grouped(reference.records)) " records that were compared, the patterns capture "
-                (exactly(reference.captured_variance)) ", where " (exactly(reference.largest_captured_variance))
-                " is possible."
+                "In " (grouped(reference.records)) " records that were compared, the patterns capture "
+                (exactly(reference.captured_variance)) " " (of_what(answer)) ", where "
+                (exactly(reference.largest_captured_variance)) " is possible."
             }
         }
         @if let Some((captured, level, whole)) = held_out {
             p {
                 "In reports that they were not found from, patterns like these hold " (percent(captured.value / whole))
-                " of the variation (" (percent(level)) ": " (percent(captured.interval.lower / whole)) " to "
+                " " (of_what(answer)) " (" (percent(level)) ": " (percent(captured.interval.lower / whole)) " to "
                 (percent(captured.interval.upper / whole)) ")."
             }
         }
@@ -108,14 +113,19 @@ fn captured(answer: &Answer) -> Markup {
 pub(crate) fn more_people(task: &Task, answer: &Answer) -> Markup {
     let planned = planned(task, answer).unwrap_or_default();
     let is_enough = ShareFound::of(answer).predicted.is_some_and(|share| share >= ENOUGH);
+    let standing = answer.standing_out();
+    let is_found = |&index: &usize| {
+        let missed = answer.trust.predicted.as_ref().and_then(|predicted| predicted.per_component.get(index));
+        missed.is_some_and(|missed| *missed <= 1.0 - ENOUGH)
+    };
     html! {
         section aria-labelledby="people" {
             h2 id="people" { "If it is too noisy" }
-            @if standing(answer).is_empty() {
+            @if standing.is_empty() {
                 @if let Some(share) = visible(answer) {
                     p {
-                        "With so many reports a pattern is seen if it holds at least about " (percent(share))
-                        " of the variation."
+                        "Patterns that hold less than about " (percent(share)) " " (of_what(answer)) " cannot be seen \
+                        with so many reports; of larger ones, those of about twice that nearly always are."
                     }
                 }
                 p {
@@ -123,7 +133,12 @@ pub(crate) fn more_people(task: &Task, answer: &Answer) -> Markup {
                     the noise. Fewer columns, or a weaker promise (a larger epsilon, in a new task that people agree \
                     to), make it smaller too."
                 }
-            } @else if is_enough {
+            } @else if is_enough && !answer.found.ties.is_empty() {
+                p {
+                    "More people would hardly raise this share, but would tell apart the patterns that are tied here, \
+                    which may change them."
+                }
+            } @else if is_enough && standing.iter().all(is_found) {
                 p { "More people would change little of these patterns. They may show weaker ones." }
             } @else {
                 p { "More people show more. Four times as many halve the noise, and may also show weaker patterns." }
@@ -134,7 +149,7 @@ pub(crate) fn more_people(task: &Task, answer: &Answer) -> Markup {
                     thead {
                         tr {
                             th scope="col" { "With about" }
-                            th .number scope="col" { "expected share of the structure" }
+                            th .number scope="col" { "expected share of what stands out" }
                         }
                     }
                     tbody {
@@ -148,10 +163,10 @@ pub(crate) fn more_people(task: &Task, answer: &Answer) -> Markup {
     }
 }
 
-/// Numbers of reports with the shares of the structure that are expected of them. None where the spectrum is not known
-/// or the reports are of several tasks.
+/// Numbers of reports with the shares that are expected of them, of what stands out. None of sparse patterns, and where
+/// the spectrum is not known or the reports are of several tasks.
 fn planned(task: &Task, answer: &Answer) -> Option<Vec<(u64, f64)>> {
-    if answer.asked.family.is_some() {
+    if answer.asked.family.is_some() || answer.found.penalty().is_some() {
         return None;
     }
     let planner = Planner::of_task(spectrum(answer)?, Rank::new(answer.asked.rank).ok()?, task).ok()?;

@@ -1,6 +1,9 @@
+use ldp_pca::internal::recovery::{RankTest, TestedComponent};
 use ldp_pca::mechanism::MechanismSpec;
+use ldp_pca::prediction::{Planner, Spectrum};
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::Bounding;
+use ldp_pca::recovery::Rank;
 use ldp_pca::schema::{Column, ColumnKind, Schema};
 use ldp_pca::task::Folds;
 use ldp_pca_pictures::canvas::{ACCENT, GRID, INK, MUTED, PALE, WARNING};
@@ -33,7 +36,29 @@ fn answer(names: [&str; 6], variances: [Option<f64>; 2]) -> Answer {
 fn page(names: [&str; 6], answer: &Answer, live: Option<Live<'_>>) -> String {
     let page = result(&ResultPage { task: &task(names), answer, live });
     check(&page);
-    page
+    page.replace("<bdi>", "").replace("</bdi>", "")
+}
+
+/// The answer with the test of its first two components, of which so many stand out, and an edge for the next.
+fn with_test(mut answer: Answer, standing: usize) -> Answer {
+    let component = |index| TestedComponent {
+        eigenvalue: 0.5,
+        rest: 0.2,
+        noise_edge: 0.25,
+        p_value: if index < standing { 0.001 } else { 0.5 },
+        gained: None,
+    };
+    let components = (0..=standing).map(component).collect();
+    answer.trust.rank_test = Some(RankTest { level: 0.05, draws: 1999, components });
+    answer
+}
+
+/// What is predicted of these signals, of which as many are asked for as there are components, by so many reports.
+fn predicted(mut answer: Answer, signals: &[f64], records: u64) -> Answer {
+    let spectrum = Spectrum::of_unit_trace(6, signals.to_vec()).unwrap();
+    let planner = Planner::of_task(spectrum, Rank::new(2).unwrap(), &task(NAMES)).unwrap();
+    answer.trust.predicted = Some(planner.predict(Epsilon::new(2.0).unwrap(), records).unwrap());
+    answer
 }
 
 /// The values of an attribute, or what follows a start up to an end.
@@ -83,7 +108,8 @@ fn the_patterns_are_named_by_their_strongest_features_and_say_how_sure_they_are(
         "The strongest is: more running and cycling, less reading.",
         "Pattern 1: more running and cycling, less reading</h3>",
         "Pattern 2: more chess, less cooking</h3>",
-        "It holds 40\u{a0}% of the variation.",
+        "It holds 40\u{a0}% of the squared distance from the middle.",
+        "what all people share looks like a pattern too",
         "finds at most 7.4\u{a0}% of those who have them",
         "What more people would show of these patterns",
         "Not how large answers are",
@@ -94,18 +120,74 @@ fn the_patterns_are_named_by_their_strongest_features_and_say_how_sure_they_are(
         assert!(page.contains(part), "{part}: {page}");
     }
     assert!(!page.contains("class=\"note\"") && !page.contains("All collections"), "{page}");
+    assert!(!page.contains("Period"), "{page}");
+    let weekly = task(NAMES).with_period("2026-W48").unwrap();
+    let mut centred = answer(NAMES, [Some(0.4), Some(0.2)]);
+    centred.asked.centred = true;
+    let weekly = result(&ResultPage { task: &weekly, answer: &centred, live: None });
+    assert!(
+        weekly.contains(" Period: <bdi>2026-W48</bdi>.") && weekly.contains("40\u{a0}% of the variation."),
+        "{weekly}"
+    );
+    assert!(!weekly.contains("what all people share") && !weekly.contains("and show no pattern"), "{weekly}");
 }
 
 #[test]
 fn what_is_noise_is_no_finding() {
     let none = page(NAMES, &answer(NAMES, [None, None]), None);
-    for part in ["<h1>Nothing stands out of the noise yet</h1>", "None can be told from noise", "halve the noise"] {
+    for part in ["<h1>No pattern stands out of 500 reports</h1>", "None stands out: noise and", "halve the noise"] {
         assert!(none.contains(part), "{part}: {none}");
     }
     assert!(!none.contains("Pattern 1") && !none.contains("id=\"map\"") && !none.contains("more running"), "{none}");
     let one = page(NAMES, &answer(NAMES, [Some(0.4), None]), None);
     assert!(one.contains("<h1>1 pattern stands out of 500 reports</h1>") && !one.contains("id=\"pattern-2\""), "{one}");
     assert!(one.contains("Not shown: 1 pattern of the 2 asked for") && !one.contains("id=\"map\""), "{one}");
+}
+
+#[test]
+fn patterns_that_a_test_does_not_find_are_none_and_those_beyond_the_ones_asked_for_are_counted() {
+    let answer = || answer(NAMES, [Some(0.4), Some(0.2)]);
+    let none = page(NAMES, &with_test(answer(), 0), None);
+    for part in ["<h1>No pattern stands out of 500 reports</h1>", "there is none, or the noise", "noise edge 0.25"] {
+        assert!(none.contains(part), "{part}: {none}");
+    }
+    assert!(!none.contains("Pattern 1") && !none.contains("The blue ones"), "{none}");
+    let one = page(NAMES, &with_test(answer(), 1), None);
+    assert!(one.contains("<h1>1 pattern stands out of 500 reports</h1>") && !one.contains("Pattern 2:"), "{one}");
+    assert!(one.contains("Not shown: 1 pattern of the 2 asked for, which does not stand out."), "{one}");
+    let more = page(NAMES, &with_test(answer(), 4), None);
+    assert!(more.contains("<h1>2 patterns of at least 4 that stand out of 500 reports</h1>"), "{more}");
+}
+
+#[test]
+fn what_is_expected_is_of_what_stands_out() {
+    let answer = || answer(NAMES, [Some(0.4), Some(0.2)]);
+    let many = page(NAMES, &predicted(answer(), &[0.4, 0.2], 1_000_000), None);
+    for part in ["of the structure</strong> is found, nearly all", "More people would change little"] {
+        assert!(many.contains(part), "{part}: {many}");
+    }
+    let mut tied = predicted(answer(), &[0.4, 0.2], 1_000_000);
+    tied.found.ties = vec![[0, 1]];
+    assert!(page(NAMES, &tied, None).contains("which may change them"));
+    let buried = page(NAMES, &with_test(predicted(answer(), &[0.4], 1_000_000), 1), None);
+    assert!(buried.contains("of what stands out of the noise</strong> is found. What is hidden"), "{buried}");
+    // One that is missed may be a small part of the structure.
+    let weak = page(NAMES, &predicted(answer(), &[0.7, 0.07], 20_000), None);
+    assert!(!weak.contains("More people would change little"), "{weak}");
+}
+
+#[test]
+fn as_many_patterns_as_features_miss_nothing_and_one_feature_has_none() {
+    let mut whole = answer(NAMES, [Some(0.4), Some(0.2)]);
+    whole.asked.rank = 6;
+    whole.found.components.resize(6, vec![1.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+    (whole.found.variances, whole.found.eigenvalues) = (Some(vec![Some(0.1); 6]), vec![0.1; 6]);
+    assert!(page(NAMES, &whole, None).contains("hold everything, so nothing can be missed"));
+    let mut alone = Answer::default();
+    (alone.asked.dimension, alone.asked.feature_names) = (1, vec!["running".to_owned()]);
+    let alone = page(NAMES, &alone.with_components(vec![vec![1.0]], vec![0.5]), None);
+    assert!(alone.contains("<h1>One feature has no pattern</h1>"), "{alone}");
+    assert!(!alone.contains("id=\"patterns\"") && !alone.contains("id=\"people\""), "{alone}");
 }
 
 #[test]
@@ -163,7 +245,7 @@ fn the_list_leads_to_every_collection() {
     for part in [
         "<a href=\"tasks/ab/report\">2026-W48</a>",
         "<a href=\"tasks/ab/report\">Result</a>",
-        "&lt;c29&gt; and 10 more",
+        "&lt;c29&gt;</bdi> and <bdi>10 more",
         "12,345",
     ] {
         assert!(list.contains(part), "{part}: {list}");
@@ -194,16 +276,19 @@ fn base64(bytes: &[u8]) -> String {
 #[test]
 fn weights_within_their_error_are_not_in_a_name() {
     let names = NAMES.map(str::to_owned);
+    let name =
+        |loadings: &[f64], errors: Option<&[f64]>| name(loadings, errors, &names).into_string().replace("</bdi>", "");
     let loadings = [0.6, 0.5, -0.5, 0.1, 0.0, 0.0];
-    assert_eq!(name(&loadings, None, &names), "more running and cycling, less reading");
-    assert_eq!(name(&loadings, Some(&[0.1, 0.3, 0.1, 0.1, 0.1, 0.1]), &names), "more running, less reading");
-    assert_eq!(name(&loadings, Some(&[0.9; 6]), &names), "more running");
-    assert_eq!(name(&[-1.0], None, &names), "less running");
+    assert_eq!(name(&loadings, None), "more <bdi>running and <bdi>cycling, less <bdi>reading");
+    assert_eq!(name(&loadings, Some(&[0.1, 0.3, 0.1, 0.1, 0.1, 0.1])), "more <bdi>running, less <bdi>reading");
+    assert_eq!(name(&loadings, Some(&[0.9; 6])), "more <bdi>running");
+    assert_eq!(name(&[-1.0], None), "less <bdi>running");
 }
 
 #[test]
 fn shares_are_in_percent_with_a_place_where_they_are_small() {
-    let shares = [0.934, 0.0994, 0.0995, 1.0, -0.0001, -0.123].map(words::percent);
-    assert_eq!(shares.map(|share| share.replace('\u{a0}', " ")), ["93 %", "9.9 %", "10 %", "100 %", "0.0 %", "-12 %"]);
+    let shares = [0.934, 0.0994, 0.0995, 0.996, 1.0, -0.0001, -0.123].map(words::percent);
+    let expected = ["93 %", "9.9 %", "10 %", "99.6 %", "100 %", "0.0 %", "-12 %"];
+    assert_eq!(shares.map(|share| share.replace('\u{a0}', " ")), expected);
     assert_eq!([0.95, 0.8, 0.5, 0.2, -1.0].map(words::extent)[3..], ["a small part of it", "hardly any of it"]);
 }

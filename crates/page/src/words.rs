@@ -1,28 +1,32 @@
 //! Sentences about an answer, and numbers in them.
 
+use ldp_pca::internal::recovery::RankTest;
 use ldp_pca::recovery::Answer;
 use ldp_pca_pictures::descending;
-use ldp_pca_pictures::numbers::plural;
+use ldp_pca_pictures::numbers::{plural, whole_percent};
+use maud::{Markup, html};
 
 /// Loadings below this share of the largest are not in the name of a pattern.
 const NAMING: f64 = 0.5;
 /// Features in the name of a pattern.
 const MOST_NAMING: usize = 5;
 
-/// A sentence for each run of components that cannot be told from each other. `noun` is what a component is called.
+/// A sentence for each run of components whose neighbours cannot be told from each other. `noun` is what a component is
+/// called.
 #[must_use]
 pub fn ties(answer: &Answer, noun: &str) -> Vec<String> {
     let tie = |&[first, last]: &[usize; 2]| {
-        let what = match (last - first, last < answer.asked.rank) {
-            (1, true) => format!("{noun}s {} and {} cannot be told from each other", first + 1, last + 1),
-            (_, true) => format!("{noun}s {} to {} cannot be told from each other", first + 1, last + 1),
-            (1, false) => format!("{noun} {} cannot be told from the next one, which was not asked for", first + 1),
-            (_, false) => format!(
-                "{noun}s {} to {last} cannot be told from each other, nor from the next one, which was not asked for",
-                first + 1
-            ),
+        let first = first + 1;
+        let which = match (last - first, last < answer.asked.rank) {
+            (0, true) => format!("{noun}s {first} and {} cannot be told from each other", last + 1),
+            (0, false) => format!("{noun} {first} cannot be told from the next one, which was not asked for"),
+            (_, true) => format!("among {noun}s {first} to {}", last + 1),
+            (_, false) => format!("among {noun}s {first} to {last} and the next one, which was not asked for"),
         };
-        format!("{what}: any rotation of them fits these reports as well")
+        match last - first {
+            0 => format!("{which}: any rotation of them fits these reports as well"),
+            _ => format!("{which}, neighbours cannot be told apart, and only the space that they span is known"),
+        }
     };
     answer.found.ties.iter().map(tie).collect()
 }
@@ -41,31 +45,29 @@ pub fn single_columns(answer: &Answer, noun: &str) -> Option<String> {
     })
 }
 
-/// The components that stand out from the noise, from 0.
-pub(crate) fn standing(answer: &Answer) -> Vec<usize> {
-    let stands = |&index: &usize| match &answer.found.variances {
-        Some(variances) => variances[index].is_some(),
-        // The largest come first.
-        None => index < answer.asked.rank - answer.buried(),
-    };
-    (0..answer.asked.rank).filter(stands).collect()
+/// How many patterns stand out, those beyond the ones asked for too, as far as that is known.
+pub(crate) fn all_standing(answer: &Answer) -> usize {
+    let tested = answer.trust.rank_test.as_ref().map(RankTest::standing_out);
+    tested.filter(|tested| *tested > answer.asked.rank).unwrap_or_else(|| answer.standing_out().len())
 }
 
 /// The answer in one sentence.
 pub(crate) fn headline(answer: &Answer) -> String {
-    let count = standing(answer).len() as u64;
-    let reports = plural(answer.asked.records, "report");
+    let (count, all) = (answer.standing_out().len(), all_standing(answer));
+    let (reports, patterns) = (plural(answer.asked.records, "report"), plural(count as u64, "pattern"));
     match count {
-        0 => "Nothing stands out of the noise yet".to_owned(),
+        _ if answer.asked.dimension == 1 => "One feature has no pattern".to_owned(),
+        0 => format!("No pattern stands out of {reports}"),
         _ if answer.found.single_columns == Some(true) => format!("No pattern of several columns in {reports}"),
+        _ if all > count => format!("{patterns} of at least {all} that stand out of {reports}"),
         1 => format!("1 pattern stands out of {reports}"),
-        _ => format!("{} stand out of {reports}", plural(count, "pattern")),
+        _ => format!("{patterns} stand out of {reports}"),
     }
 }
 
 /// A component by its strongest features: `more running and cycling, less reading`. Those within twice their error,
 /// where errors are known, are left out, but for the strongest.
-pub(crate) fn name(loadings: &[f64], errors: Option<&[f64]>, names: &[String]) -> String {
+pub(crate) fn name(loadings: &[f64], errors: Option<&[f64]>, names: &[String]) -> Markup {
     let order = descending(loadings);
     let least = order.first().map_or(0.0, |&row| NAMING * loadings[row].abs());
     let is_known = |row: usize| errors.is_none_or(|errors| loadings[row].abs() > 2.0 * errors[row]);
@@ -74,18 +76,23 @@ pub(crate) fn name(loadings: &[f64], errors: Option<&[f64]>, names: &[String]) -
     let (more, less): (Vec<usize>, Vec<usize>) = named.map(|(_, row)| row).partition(|&row| loadings[row] >= 0.0);
     let side = |word: &str, rows: &[usize]| {
         let rows: Vec<&str> = rows.iter().map(|&row| names[row].as_str()).collect();
-        (!rows.is_empty()).then(|| format!("{word} {}", listed(&rows)))
+        (!rows.is_empty()).then(|| html! { (word) " " (listed(&rows)) })
     };
-    let sides: Vec<String> = [side("more", &more), side("less", &less)].into_iter().flatten().collect();
-    sides.join(", ")
+    let sides = [side("more", &more), side("less", &less)].into_iter().flatten();
+    html! { @for (index, side) in sides.enumerate() { @if index > 0 { ", " } (side) } }
+}
+
+/// What shares of the variance are a share of.
+pub(crate) fn of_what(answer: &Answer) -> &'static str {
+    if answer.asked.centred { "of the variation" } else { "of the squared distance from the middle" }
 }
 
 /// A share in percent, with one place where it is small.
 pub(crate) fn percent(share: f64) -> String {
-    let places = if (100.0 * share).abs() < 9.95 { 1 } else { 0 };
-    let unit = 10f64.powi(places);
+    let percent = 100.0 * share;
     // Adding zero turns −0 into 0.
-    format!("{:.*}\u{a0}%", places as usize, (100.0 * share * unit).round() / unit + 0.0)
+    let small = || format!("{:.1}", (10.0 * percent).round() / 10.0 + 0.0);
+    format!("{}\u{a0}%", if percent.abs() < 9.95 { small() } else { whole_percent(share) })
 }
 
 /// How much of the structure such a share is.
@@ -99,11 +106,12 @@ pub(crate) fn extent(share: f64) -> &'static str {
     }
 }
 
-/// A list in a sentence: `a, b and c`.
-pub(crate) fn listed(items: &[&str]) -> String {
-    match items {
-        [one] => (*one).to_owned(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-        [] => String::new(),
+/// A list of names in a sentence: `a, b and c`.
+pub(crate) fn listed(names: &[&str]) -> Markup {
+    html! {
+        @for (index, name) in names.iter().enumerate() {
+            @if index > 0 { (if index + 1 < names.len() { ", " } else { " and " }) }
+            bdi { (name) }
+        }
     }
 }

@@ -48,6 +48,17 @@ pub fn three_digits(value: f64, rounding: fn(f64) -> f64) -> String {
     format!("{:.*}", digits as usize, rounding(value * unit) / unit)
 }
 
+/// A share in whole percent, without the sign of percent. What is below all is not shown as all.
+pub fn whole_percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    if (99.0..100.0).contains(&percent) {
+        format!("{:.1}", (10.0 * percent).floor() / 10.0)
+    } else {
+        // Adding zero turns −0 into 0.
+        format!("{:.0}", percent.round() + 0.0)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,5 @@
 //! The eigenvalues of the estimate, against what noise alone would give.
 
-use ldp_pca::recovery::Answer;
 use svg::node::element::{Group, Title};
 
 use super::axis::{LinearAxis, label};
@@ -15,17 +14,17 @@ const BOTTOM: f64 = 270.0;
 /// What the heading takes, which a picture of its own does without.
 const HEADING: f64 = TOP - 24.0;
 
-/// The eigenvalues of an answer as a picture of its own for a page, which says around it what is seen. So many of the
-/// largest are marked, as those that stand out. The picture's identifiers begin with `prefix`.
-pub fn spectrum(answer: &Answer, eigenvalues: &[f64], standing: usize, prefix: &str) -> String {
-    let above = eigenvalues.iter().filter(|&&value| value > answer.trust.noise_edge).count();
+/// All eigenvalues of an estimate and the edge of the noise as a picture of its own for a page, which says around it
+/// what is seen. So many of the largest are marked, as those that stand out. The picture's identifiers begin with
+/// `prefix`.
+pub fn spectrum(eigenvalues: &[f64], edge: f64, standing: usize, prefix: &str) -> String {
+    let above = eigenvalues.iter().filter(|&&value| value > edge).count();
     let description = format!(
-        "{above} of {} eigenvalues are above the noise edge {:.4}; the largest is {:.4}.",
+        "{above} of {} eigenvalues are above the noise edge {edge:.4}; the largest is {:.4}.",
         eigenvalues.len(),
-        answer.trust.noise_edge,
         eigenvalues.first().copied().unwrap_or_default()
     );
-    let content = chart(Group::new(), answer, eigenvalues, standing);
+    let content = chart(Group::new(), eigenvalues, edge, standing);
     let content = content.set("transform", format!("translate(0 -{HEADING})"));
     alone(prefix, "Eigenvalues and the noise edge", &description, content, BOTTOM + 50.0 - HEADING)
 }
@@ -36,19 +35,20 @@ pub(super) fn panel(figure: &Figure<'_>) -> Panel {
         "All {count} of the debiased covariance. Noise alone would give none above the noise edge. The {rank} largest \
          are marked."
     );
-    let content = chart(heading("Eigenvalues", &explanation), figure.answer, figure.eigenvalues, rank);
+    let edge = figure.answer.trust.noise_edge;
+    let content = chart(heading("Eigenvalues", &explanation), figure.eigenvalues, edge, rank);
     Panel { content, height: BOTTOM + 44.0 }
 }
 
-/// Adds the eigenvalues, of which so many are marked.
-fn chart(mut group: Group, answer: &Answer, eigenvalues: &[f64], marked: usize) -> Group {
-    let (trust, count) = (&answer.trust, eigenvalues.len());
-    let values = eigenvalues.iter().copied().chain([0.0, trust.noise_edge]);
+/// Adds the eigenvalues, of which so many are marked, and the edge of the noise.
+fn chart(mut group: Group, eigenvalues: &[f64], noise_edge: f64, marked: usize) -> Group {
+    let count = eigenvalues.len();
+    let values = eigenvalues.iter().copied().chain([0.0, noise_edge]);
     let y = LinearAxis::around(values, BOTTOM, TOP);
     let x = LinearAxis::around([1.0, count as f64], LEFT, RIGHT);
     group = vertical_axis(group, &y);
-    let edge = y.position(trust.noise_edge);
-    let name = match trust.noise_edge {
+    let edge = y.position(noise_edge);
+    let name = match noise_edge {
         small if small.abs() < 1e-3 => format!("noise edge {small:.2e}"),
         edge => format!("noise edge {edge:.4}"),
     };
