@@ -109,7 +109,7 @@ impl PlanResult {
             let share = of_structure(share);
             text += &records.map_or_else(
                 || format!("no number of people finds {share}: no component is above the rest, or it is too weak\n"),
-                |records| format!("with {} you will find {share}\n", people(records)),
+                |records| format!("with {} you will find {share} on average\n", people(records)),
             );
         }
         if let (Some(target), Some(records)) = (plan.target, plan.records_for_target) {
@@ -140,7 +140,9 @@ fn reports(count: u64, share: Option<f64>) -> String {
 
 fn predicted_text(indent: &str, records: u64, predicted: &Prediction, uninformed: f64, details: bool) -> String {
     let mut text = match predicted.share_found {
-        Some(share) => format!("{indent}with {} you will find {}\n", people(records), of_structure(share)),
+        Some(share) => {
+            format!("{indent}with {} you will find {} on average\n", people(records), of_structure(share))
+        }
         None => format!("{indent}{} find nothing: no component is above the rest\n", people(records)),
     };
     if details {

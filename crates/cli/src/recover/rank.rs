@@ -35,9 +35,11 @@ impl RankChoice {
     }
 }
 
-/// The choice; in `details` also the components that were tested, and what they were compared with.
-pub(super) fn tested(test: &RankTest, asked: &Asked, unit: Unit, details: bool) -> String {
-    let rank = test.components.iter().filter(|component| component.p_value < test.level).count();
+/// How many components stand out; in `details` also those that were tested, and what they were compared with. None of
+/// one feature, which has nothing to be compared with.
+pub(super) fn tested(test: &RankTest, asked: &Asked, unit: Unit, details: bool) -> Option<String> {
+    test.components.first()?;
+    let rank = test.standing_out();
     let (next, dimension) = (rank + 1, asked.dimension);
     let found = match rank {
         0 => "no component stands out".to_owned(),
@@ -53,7 +55,7 @@ pub(super) fn tested(test: &RankTest, asked: &Asked, unit: Unit, details: bool) 
     let needed = if rank == 0 { " is needed" } else { "" };
     let mut text = format!("rank        {found}: {why}, {before} {}{needed}\n", test.level);
     if !details {
-        return text;
+        return Some(text);
     }
     let mut heads = vec![("component", Left), ("eigenvalue", Right), ("noise alone", Right), ("p", Right)];
     let is_held_out = test.components.iter().any(|component| component.gained.is_some());
@@ -69,12 +71,13 @@ pub(super) fn tested(test: &RankTest, asked: &Asked, unit: Unit, details: bool) 
     text += &table.text(usize::MAX, INDENT);
     let rest = test.components.get(rank).map(|first| unit.of_variance(first.rest));
     let rest = rest.map(|rest| format!("; each direction of the rest has {rest}")).unwrap_or_default();
-    text + &format!(
+    text += &format!(
         "{:INDENT$}p: how often noise alone gives that much, if the population is isotropic beside the components \
          before{rest} ({})\n",
         "",
         if unit.is_share() { "all variances are shares of the total" } else { unit.of_what() }
-    )
+    );
+    Some(text)
 }
 
 fn cells(number: usize, component: &TestedComponent, unit: Unit) -> Vec<String> {

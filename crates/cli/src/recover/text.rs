@@ -44,7 +44,7 @@ impl RecoverResult {
             Some(patterns(answer)),
             notice(answer),
             empty(answer),
-            trust.rank_test.as_ref().map(|test| tested(test, &answer.asked, unit, details)),
+            trust.rank_test.as_ref().and_then(|test| tested(test, &answer.asked, unit, details)),
             found.selection.as_ref().map(selected),
             trust.other.as_ref().map(|other| changed(other, answer, unit, details)),
             self.refined.as_ref().map(refined::text),
@@ -100,26 +100,31 @@ fn components(answer: &Answer, unit: Unit, details: bool) -> String {
 
 /// Which share of the structure the components find, as far as the noise alone tells.
 fn finds(answer: &Answer) -> Option<String> {
+    let (buried, is_sparse) = (answer.buried(), answer.found.penalty().is_some());
+    let (found, rest) = match buried {
+        0 => ("", String::new()),
+        1 => (" that stands out from the noise", "; what the other component has is not known".to_owned()),
+        _ => (" that stands out from the noise", format!("; what the other {buried} components have is not known")),
+    };
     let predicted = answer.trust.predicted.as_ref();
-    let share = predicted.map(|predicted| predicted.share_found.map(of_structure));
+    let share = predicted.map(|predicted| predicted.share_found.map(|share| of_structure(share) + found));
     let interval = answer.trust.confidence.as_ref().and_then(|found| found.share_found.zip(Some(found.level)));
-    let text = match (interval, share, answer.found.penalty().is_some()) {
-        (Some((interval, level)), share, is_sparse) => {
+    let text = match (interval, share) {
+        _ if answer.asked.rank == answer.asked.dimension => {
+            "everything: as many components as features are the whole space".to_owned()
+        }
+        (None, None) if !is_sparse => return None,
+        _ if buried == answer.asked.rank => "nothing that is known: no component stands out from the noise".to_owned(),
+        (Some((interval, level)), _) => {
             let [lower, upper] = [whole(interval.lower), of_structure(interval.upper)];
-            let about = share.flatten().filter(|_| !is_sparse);
-            let about = about.map(|share| format!("; about {share} is predicted")).unwrap_or_default();
-            format!("between {lower} and {upper} with {:.0} % confidence{about}", 100.0 * level)
+            format!("between {lower} and {upper} with {:.0} % confidence", 100.0 * level)
         }
-        (None, Some(Some(share)), false) => format!("about {share}, as predicted"),
-        (None, Some(None), false) => "nothing that is known: no component stands out from the noise".to_owned(),
-        (None, share, true) => {
+        (None, Some(Some(share))) if !is_sparse => format!("about {share}, as predicted{rest}"),
+        (None, share) => {
+            let of = if is_sparse { " of sparse components" } else { "" };
             let plain = share.flatten().map(|share| format!(" (plain ones find about {share})")).unwrap_or_default();
-            format!(
-                "a share of the structure that is not predicted of sparse components{plain}: --bootstrap gives an \
-                 interval"
-            )
+            format!("a share of the structure that is not predicted{of}{plain}: --bootstrap gives an interval")
         }
-        (None, None, false) => return None,
     };
     Some(format!("finds       {text}\n"))
 }
@@ -202,7 +207,9 @@ fn empty(answer: &Answer) -> Option<String> {
     let known = answer.found.empty_share.zip(answer.trust.empty_share_error);
     let (share, error) = known.filter(|(share, error)| *share > DEVIATIONS * error)?;
     let [share, error] = [share, error].map(percent);
-    Some(format!("empty       {share} ± {error} of the records have only zeros and missing values\n"))
+    let caveat =
+        if answer.asked.centred { ": they can look like a component where the mean is far from zero" } else { "" };
+    Some(format!("empty       {share} ± {error} of the records have only zeros and missing values{caveat}\n"))
 }
 
 /// The noise of one entry. About the directions of public records there is none in the entries.
@@ -287,7 +294,9 @@ fn leverages(answer: &Answer, count: usize) -> String {
 }
 
 fn warning(answer: &Answer) -> Option<String> {
-    let buried = Some(answer.buried()).filter(|buried| *buried > 0)?;
+    // The last of all directions has no other to be compared with.
+    let least = usize::from(answer.asked.rank == answer.asked.dimension);
+    let buried = Some(answer.buried()).filter(|buried| *buried > least)?;
     Some(format!(
         "warning     {buried} of them cannot be distinguished from noise: collect more reports, or ask for fewer \
          components\n"
@@ -445,7 +454,8 @@ fn unfinished(answer: &Answer, &Unfinished { part, done, of }: &Unfinished) -> S
 
 fn confidence(answer: &Answer, confidence: &Confidence) -> String {
     let mut text = format!(
-        "interval    ||sin Theta||_F^2 is within {:.4} and {:.4} with {:.0} % confidence ({} replicates)\n",
+        "interval    ||sin Theta||_F^2 is within {:.4} and {:.4} with {:.0} % confidence ({} replicates; how often such \
+         intervals hold is in docs/inference.md)\n",
         confidence.interval.lower,
         confidence.interval.upper,
         100.0 * confidence.level,

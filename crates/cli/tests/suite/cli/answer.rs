@@ -179,6 +179,7 @@ fn ten_lines_say_what_matters_and_the_rest_is_in_the_details() {
     let (short, long) = (folder.text(line), folder.text(&format!("{line} --details")));
     assert!(short.lines().count() + 10 <= long.lines().count(), "{short}\n{long}");
     assert!(words(&short).contains("cannot be distinguished from noise: collect more reports"), "{short}");
+    assert!(words(&short).contains("that stands out from the noise, as predicted; what the other"), "{short}");
     let reference = &folder.json(line)["reference"];
     let share = number(&reference["share_found"]);
     let [captured, largest] = ["captured_variance", "largest_captured_variance"].map(|key| number(&reference[key]));

@@ -129,7 +129,7 @@ fn the_page_has_the_planted_pattern_on_top_and_says_how_sure_it_is_and_noise_is_
     folder.write("few.csv", format!("w,x,y,z\n{}", records(40, [4.0, 3.0, 0.5, 0.4])));
     folder.make_task("few.csv --scaling none", "--epsilon 0.1 --folds 1");
     folder.collect("few.csv --insecure-seed 5", "task", "a");
-    folder.run("recover a.ldpa -t task.json --rank 2 --report page.html").ok();
+    folder.run("recover a.ldpa -t task.json --rank 2 --report page.html").says(&["finds nothing that is known"]);
     let page = folder.read_text("page.html");
     assert!(page.contains("<h1>No pattern stands out of 40 reports</h1>") && !page.contains("Pattern 1:"), "{page}");
 }
@@ -376,6 +376,8 @@ fn one_feature_and_fewer_reports_than_features_have_a_defined_answer() {
         let line = format!("recover a.ldpa -t task.json --rank 1 --plot one.svg {options}");
         folder.gives(&line, json!({"components": [[1.0]]}));
     }
+    let text = folder.run("recover a.ldpa -t task.json --rank 1").says(&["finds everything"]).stdout;
+    assert!(!text.contains("warning") && !text.contains("rank  "), "{text}");
 
     let folder = collected(2, 1);
     for options in ["", "--sparse"] {
