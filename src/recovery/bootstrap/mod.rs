@@ -110,10 +110,11 @@ pub struct Bootstrap {
     /// `||sin Theta||_F^2` of the replicates, ascending, where every component that cannot be distinguished from noise
     /// counts in full.
     largest_errors: Vec<f64>,
-    /// The shares of the structure that the replicates find, ascending; none of those without structure.
-    shares: Vec<f64>,
-    /// The same, where nothing is found of a component that cannot be distinguished from noise.
+    /// The shares of the structure that the replicates find, ascending; none of those without structure. Nothing is
+    /// found of a component that cannot be distinguished from noise.
     least_shares: Vec<f64>,
+    /// The same, where that component is found as it is, or is no structure at all, whichever gives the larger share.
+    most_shares: Vec<f64>,
 }
 
 /// The results of the replicates for one component.
@@ -201,14 +202,15 @@ impl Bootstrap {
     }
 
     /// Central interval for the [share](crate::subspace::share_found) of the structure that the components reported
-    /// find, with `level` coverage. Its lower end finds nothing of components that cannot be distinguished from noise.
+    /// find, with `level` coverage. A component that cannot be distinguished from noise may be structure that is
+    /// missed, and it may be none: the lower end takes the first, the upper end whichever gives the larger share.
     /// `None` where the population may have no structure.
     #[must_use]
     pub fn share_found(&self, level: f64) -> Option<Interval> {
         let tail = 0.5 * (1.0 - level);
         let interval =
-            || Interval { lower: quantile(&self.least_shares, tail), upper: quantile(&self.shares, 1.0 - tail) };
-        (self.shares.len() == self.errors.len()).then(interval)
+            || Interval { lower: quantile(&self.least_shares, tail), upper: quantile(&self.most_shares, 1.0 - tail) };
+        (self.most_shares.len() == self.errors.len()).then(interval)
     }
 
     /// The median of the replicates' errors: an estimate of the error of the components reported.
@@ -253,8 +255,8 @@ impl Bootstrap {
             loading_errors: DMatrix::zeros(dimension, rank),
             errors: vec![],
             largest_errors: vec![],
-            shares: vec![],
             least_shares: vec![],
+            most_shares: vec![],
         }
     }
 
@@ -293,19 +295,25 @@ impl Bootstrap {
         Ok(())
     }
 
-    /// Adds the share of the structure of the `population` that the subspace finds, all relative to the isotropic rest.
+    /// Adds the shares of the structure of the `population` that the subspace finds, relative to the isotropic rest.
     fn add_share(&mut self, subspace: &Subspace, population: &SpikedCovariance) {
         let (dimension, rank) = subspace.basis().shape();
-        let mut above = population.variances().map(|variance| variance - population.bulk());
+        let above = population.variances().map(|variance| variance - population.bulk());
         let along = subspace.basis().tr_mul(population.components());
         let captured = DVector::from_fn(above.len(), |index, _| above[index] * along.column(index).norm_squared());
-        let hidden = self.components.iter().zip(&captured).filter(|(component, _)| !component.distinguishable);
-        let hidden: f64 = hidden.map(|(_, captured)| captured).sum();
-        sort_descending(above.as_mut_slice());
-        let (most, random) = (above.rows(0, rank).sum(), rank as f64 / dimension as f64 * above.sum());
-        let share = |captured| share_of_structure(captured, most, random);
-        self.shares.extend(share(captured.sum()));
-        self.least_shares.extend(share(captured.sum() - hidden));
+        // Components beyond the rank are there only if they stand above the noise.
+        let stands = |index: usize| self.components.get(index).is_none_or(|component| component.distinguishable);
+        let of_standing =
+            |values: &DVector<f64>| values.map_with_location(|index, _, value| if stands(index) { value } else { 0.0 });
+        let share = |captured: &DVector<f64>, mut above: DVector<f64>| {
+            sort_descending(above.as_mut_slice());
+            let random = rank as f64 / dimension as f64 * above.sum();
+            share_of_structure(captured.sum(), above.rows(0, rank).sum(), random)
+        };
+        let standing = of_standing(&captured);
+        let (all, alone) = (share(&captured, above.clone()), share(&standing, of_standing(&above)));
+        self.most_shares.extend(all.map(|all| alone.map_or(all, |alone| alone.max(all))));
+        self.least_shares.extend(share(&standing, above));
     }
 
     fn finish(mut self) -> Result<Self, BootstrapError> {
@@ -314,7 +322,7 @@ impl Bootstrap {
             return Err(BootstrapError::Cancelled(replicates));
         }
         let by_component = self.components.iter_mut().map(|component| &mut component.errors);
-        let of_all = [&mut self.errors, &mut self.largest_errors, &mut self.shares, &mut self.least_shares];
+        let of_all = [&mut self.errors, &mut self.largest_errors, &mut self.least_shares, &mut self.most_shares];
         for values in by_component.chain(of_all) {
             sort_ascending(values);
         }
@@ -370,7 +378,7 @@ pub enum BootstrapError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::tests::{double_cap_law, unit_trace};
+    use crate::law::tests::{double_cap_law, gaussian_law, unit_trace};
     use crate::recovery::{AdmmSettings, FantopeProblem, Penalty, Rank, principal_components, solve_admm};
     use crate::subspace::share_found;
     use chacha20::ChaCha12Rng;
@@ -416,6 +424,7 @@ mod tests {
         assert_eq!(found.support_stability, [1.0; 20]);
         let zero = bootstrap(&DMatrix::zeros(20, 20), &law, 20, pca(1), &mut rng(), go).unwrap();
         assert_eq!(zero.interval(0.95).upper, 1.0);
+        assert!(zero.share_found(0.95).is_some(), "of what may be hidden");
     }
 
     #[test]
@@ -437,32 +446,63 @@ mod tests {
         assert!(found.median() < 0.7 * dense.median(), "{} {}", found.median(), dense.median());
     }
 
-    /// That of the population's matrix, whose second component is the weakest of three and hidden in the noise.
+    /// One component in an isotropic rest, and two more asked for, which are noise. Some 36 of 40 are expected.
+    #[test]
+    fn the_share_found_is_in_its_interval_where_components_asked_for_are_noise() {
+        let (law, truth, mut rng) = (gaussian_law(20, 4.0, 4000), unit_trace(20, &[0.3], 1), rng());
+        let (matrix, rank) = (truth.matrix(), Rank::new(3).unwrap());
+        let subspace =
+            |matrix: &DMatrix<f64>| Subspace::new(&principal_components(matrix, rank).unwrap().vectors).unwrap();
+        let mut held = 0;
+        for _ in 0..40 {
+            let estimate = law.draw_with_rng(&truth, &mut rng).unwrap();
+            let share = share_found(&subspace(&estimate), &subspace(&matrix), &matrix).unwrap().unwrap();
+            let found = bootstrap(&estimate, &law, 40, pca(3), &mut rng, go).unwrap();
+            let Interval { lower, upper } = found.share_found(0.95).unwrap();
+            held += u32::from((lower..=upper).contains(&share));
+        }
+        assert!(held >= 25, "{held}");
+    }
+
+    /// That of the population's matrix, whose second component is the weakest of three and hidden in the noise; or of
+    /// the matrix without it.
     #[test]
     fn the_share_of_a_replicate_is_that_of_its_population_and_less_where_a_component_is_hidden() {
-        let variances = DVector::from_vec(vec![0.4, 0.1, 0.2]);
-        let population = SpikedCovariance::new(DMatrix::identity(6, 3), variances, 0.05).unwrap();
-        let found = Subspace::new(&DMatrix::from_fn(6, 2, |row, column| 1.0 / (1 + row + 7 * column) as f64)).unwrap();
-        let first_and_third = DMatrix::from_fn(6, 2, |row, column| if row == 2 * column { 1.0 } else { 0.0 });
-        let best = Subspace::new(&first_and_third).unwrap();
-        let component = |distinguishable| ComponentConfidence { eigenvalue: 0.0, distinguishable, errors: vec![] };
-        let mut outcome = Bootstrap {
-            components: vec![component(true), component(false)],
-            support_stability: vec![],
-            loading_errors: DMatrix::zeros(6, 2),
-            errors: vec![0.0],
-            largest_errors: vec![],
-            shares: vec![],
-            least_shares: vec![],
+        let population = |hidden: f64| {
+            let variances = DVector::from_vec(vec![0.4, hidden, 0.2]);
+            SpikedCovariance::new(DMatrix::identity(6, 3), variances, 0.05).unwrap()
         };
-        outcome.add_share(&found, &population);
-        let Interval { lower, upper } = outcome.share_found(0.95).unwrap();
-        let expected = share_found(&found, &best, &population.matrix()).unwrap().unwrap();
-        assert!((upper - expected).abs() < 1e-12, "{upper} {expected}");
-        let hidden = 0.05 * found.basis().row(1).norm_squared();
-        assert!((upper - lower - hidden / (0.5 - 0.55 / 3.0)).abs() < 1e-12 && lower < upper, "{lower} {upper}");
-        outcome.errors.push(0.0);
-        assert_eq!(outcome.share_found(0.95), None, "one without structure");
+        let axes = |other: usize| {
+            let first_and_other = DMatrix::from_fn(6, 2, |row, column| if row == other * column { 1.0 } else { 0.0 });
+            Subspace::new(&first_and_other).unwrap()
+        };
+        let component = |distinguishable| ComponentConfidence { eigenvalue: 0.0, distinguishable, errors: vec![] };
+        let outcome_of = |found: &Subspace| {
+            let mut outcome = Bootstrap {
+                components: vec![component(true), component(false)],
+                support_stability: vec![],
+                loading_errors: DMatrix::zeros(6, 2),
+                errors: vec![0.0],
+                largest_errors: vec![],
+                least_shares: vec![],
+                most_shares: vec![],
+            };
+            outcome.add_share(found, &population(0.1));
+            outcome
+        };
+        let slanted = DMatrix::from_fn(6, 2, |row, column| 1.0 / (1 + row + 7 * column) as f64);
+        for (found, without_hidden) in [(Subspace::new(&slanted).unwrap(), false), (axes(3), true)] {
+            let mut outcome = outcome_of(&found);
+            let Interval { lower, upper } = outcome.share_found(0.95).unwrap();
+            let share = |hidden| share_found(&found, &axes(2), &population(hidden).matrix()).unwrap().unwrap();
+            let (with, without) = (share(0.1), share(0.05));
+            assert_eq!(without > with, without_hidden, "{with} {without}");
+            assert!((upper - with.max(without)).abs() < 1e-12, "{upper} {with} {without}");
+            let missed = 0.05 * found.basis().row(1).norm_squared() / (0.5 - 0.55 / 3.0);
+            assert!((with - lower - missed).abs() < 1e-12 && lower < upper, "{lower} {upper}");
+            outcome.errors.push(0.0);
+            assert_eq!(outcome.share_found(0.95), None, "one without structure");
+        }
     }
 
     #[test]
