@@ -64,7 +64,10 @@ impl Model {
             split.eigenvalues =
                 rest.iter().take(dimension - rank - 1).map_while(|&value| split.bulk.eigenvalue(value)).collect();
         }
-        let edge = selected_edge(law, &bulk, dimension, support.len());
+        // A component that may be noise takes neither variance nor a direction from the noise that it is compared with.
+        let all_rows = support.len() == dimension;
+        let noise = if all_rows { split_spectrum(&DVector::from_column_slice(&leading), law).bulk } else { bulk };
+        let edge = selected_edge(law, &noise, dimension, support.len());
         let distinguishable = leading[..rank].iter().map(|&value| value > edge).collect();
         let extra = split.eigenvalues.len();
         eigenvalues.extend(&split.eigenvalues);
@@ -72,7 +75,7 @@ impl Model {
         all.columns_mut(0, rank).copy_from(&components);
         all.columns_mut(rank, extra).copy_from(&other_vectors.columns(0, extra));
         // On fewer rows the other components are not among the leading eigenvalues: theirs stay as they are.
-        let watched = if support.len() == dimension { rank + extra } else { rank };
+        let watched = if all_rows { rank + extra } else { rank };
         Ok(Self {
             law: *law,
             mean: mean.to_vec(),
