@@ -62,7 +62,7 @@ pub struct Plan {
     /// [`Planner::records_for`], for the `target`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub records_for_target: Option<Option<u64>>,
-    /// The least number of reports that are predicted to find the `share`; `None` when 2^53 do not.
+    /// The least number of reports from which on they are predicted to find the `share`; `None` when 2^53 do not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub records_for_share: Option<Option<u64>>,
     /// [`Planner::epsilon_for`], for the `records` and the `target`.

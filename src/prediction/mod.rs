@@ -215,7 +215,7 @@ impl NoiseLaw {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Prediction {
-    /// The expected [share found](crate::subspace::share_found) of the structure; `None` without signals.
+    /// The expected [share found](crate::subspace::share_found) of the structure, 0 to 1; `None` without signals.
     pub share_found: Option<f64>,
     /// Expected `||sin Theta||_F^2` of the whole subspace, 0 to `uninformed`: the sum over the components.
     pub sin_theta_squared: f64,
@@ -288,7 +288,7 @@ fn share_found(spectrum: &Spectrum, captured: &[f64], missed: &[f64]) -> Option<
         most += if index < missed.len() { above } else { 0.0 };
         of_random += above * random;
     }
-    share_of_structure(found, most, of_random).map(|share| share.min(1.0))
+    share_of_structure(found, most, of_random).map(|share| share.clamp(0.0, 1.0))
 }
 
 /// Predicts the error of the leading components of the estimate itself, with its own spectrum.

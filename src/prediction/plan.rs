@@ -163,8 +163,8 @@ impl Planner {
             .collect())
     }
 
-    /// The least number of reports whose predicted `||sin Theta||_F^2` is at most `target`: with one fewer it is more.
-    /// `None` when 2^53 are not enough.
+    /// The least number of reports from which on the predicted `||sin Theta||_F^2` is at most `target`: with one fewer
+    /// it is more. `None` when 2^53 are not enough.
     ///
     /// # Errors
     /// [`PredictionError::Target`] unless the target is above 0 and below k (1 - k/d); [`PredictionError::Mechanism`].
@@ -173,7 +173,8 @@ impl Planner {
         self.records_until(epsilon, |prediction| prediction.sin_theta_squared <= target)
     }
 
-    /// The least number of reports that are predicted to find this share of the structure; `None` when 2^53 do not.
+    /// The least number of reports from which on they are predicted to find this share of the structure; `None` when
+    /// 2^53 do not.
     ///
     /// # Errors
     /// [`PredictionError::Share`] unless the share is above 0 and below 1; [`PredictionError::Mechanism`].
@@ -184,7 +185,7 @@ impl Planner {
         self.records_until(epsilon, |prediction| prediction.share_found.is_some_and(|found| found >= share))
     }
 
-    /// The least number of reports with a prediction that is `enough`.
+    /// The least number of reports from which on their prediction is `enough`.
     fn records_until(
         &self,
         epsilon: Epsilon,
@@ -196,8 +197,8 @@ impl Planner {
         })
     }
 
-    /// The least epsilon (between 0.001 and 16, to a millionth, rounded up) at which `records` reports reach `target`;
-    /// `None` when 16 is not enough. The mechanism is rebuilt for every epsilon, with the best parameters there.
+    /// The least epsilon (between 0.001 and 16, to a millionth, rounded up) from which on `records` reports reach
+    /// `target`; `None` when 16 is not enough. The mechanism is rebuilt for every epsilon, with the best parameters there.
     ///
     /// # Errors
     /// [`PredictionError::Target`], [`PredictionError::Noise`] without records; [`PredictionError::Mechanism`] when the
@@ -231,24 +232,24 @@ impl Planner {
     }
 }
 
-/// The least number up to `most` for which `enough` holds, by doubling and halving.
+/// The least number up to `most` from which on `enough` holds, by halving. About an estimated mean, predictions for few
+/// reports or a small epsilon are no monotone function, so each search comes from above.
 fn least_records(
     most: u64,
     enough: impl Fn(u64) -> Result<bool, PredictionError>,
 ) -> Result<Option<u64>, PredictionError> {
-    let (mut low, mut high) = (0, 1);
-    while !enough(high)? {
-        if high == most {
-            return Ok(None);
-        }
-        low = high;
-        high = most.min(high.saturating_mul(2));
+    if !enough(most)? {
+        return Ok(None);
+    }
+    let (mut low, mut high) = (most / 2, most);
+    while low > 0 && enough(low)? {
+        (low, high) = (low / 2, low);
     }
     let middle = |low: u64, high: u64| (high - low > 1).then(|| low + (high - low) / 2);
     Ok(Some(halved((low, high), middle, enough)?.1))
 }
 
-/// The least epsilon that is searched, to a millionth and rounded up, for which `enough` holds, by halving.
+/// The least epsilon that is searched, to a millionth and rounded up, from which on `enough` holds, by halving.
 fn least_epsilon(enough: impl Fn(f64) -> Result<bool, PredictionError>) -> Result<Option<f64>, PredictionError> {
     // Where the largest epsilon's parameters do not fit the mechanism's integers, the next below does.
     let mut high = MOST_EPSILON;
@@ -261,11 +262,15 @@ fn least_epsilon(enough: impl Fn(f64) -> Result<bool, PredictionError>) -> Resul
     if !reached {
         return Ok(None);
     }
-    if enough(LEAST_EPSILON)? {
-        return Ok(Some(LEAST_EPSILON));
+    let half = |high: f64| f64::max(0.5 * high, LEAST_EPSILON);
+    while enough(half(high))? {
+        high = half(high);
+        if high == LEAST_EPSILON {
+            return Ok(Some(high));
+        }
     }
     let middle = |low: f64, high: f64| (high > low * (1.0 + EPSILON_TOLERANCE)).then(|| (low * high).sqrt());
-    Ok(Some(halved((LEAST_EPSILON, high), middle, enough)?.1))
+    Ok(Some(halved((half(high), high), middle, enough)?.1))
 }
 
 /// The last two ends of a range whose lower end is not enough and whose upper end is, halved until nothing is in the
@@ -402,12 +407,30 @@ mod tests {
         let tied = Planner::new(tied, Rank::new(1).unwrap(), DOUBLE_CAP, Bounding::UnitNorm).unwrap();
         assert_eq!(tied.records_for(epsilon(2.0), 0.1), Ok(None));
         assert!(tied.records_for_share(epsilon(2.0), 0.9).unwrap().is_some());
+        // What one report finds is no less than what a random subspace has.
+        let close = Spectrum::of_unit_trace(5, vec![0.3, 0.25, 0.22]).unwrap();
+        let close = Planner::new(close, Rank::new(2).unwrap(), DOUBLE_CAP, Bounding::UnitNorm).unwrap();
+        assert_eq!(close.predict(epsilon(2.0), 1).unwrap().share_found, Some(0.0));
         let flat = Spectrum::new(10, vec![], 0.1).unwrap();
         let flat = Planner::new(flat, Rank::new(2).unwrap(), DOUBLE_CAP, Bounding::UnitNorm).unwrap();
         assert_eq!(flat.records_for_share(epsilon(2.0), 0.5), Ok(None));
         for wanted in [0.0, 1.0, -0.5, f64::NAN] {
             assert!(matches!(planner.records_for_share(epsilon(2.0), wanted), Err(PredictionError::Share(_))));
         }
+    }
+
+    /// One report is predicted to find more than 300 are.
+    #[test]
+    fn about_an_estimated_mean_every_larger_number_is_enough_too() {
+        let spectrum = Spectrum::of_unit_trace(20, vec![0.3, 0.29, 0.28]).unwrap().with_mean_share(0.9).unwrap();
+        let planner = Planner::new(spectrum, Rank::new(1).unwrap(), DOUBLE_CAP, Bounding::UnitNorm).unwrap();
+        let planner = planner.with_centring(Some(Centring::default()));
+        let share = |records| planner.predict(epsilon(2.0), records).unwrap().share_found.unwrap();
+        let records = planner.records_for_share(epsilon(2.0), 0.4).unwrap().unwrap();
+        assert!((30_000..100_000).contains(&records) && share(records) >= 0.4 && share(records - 1) < 0.4, "{records}");
+        let records = planner.records_for(epsilon(2.0), 0.8).unwrap().unwrap();
+        let back = planner.epsilon_for(records, 0.8).unwrap().unwrap().value();
+        assert!((back / 2.0 - 1.0).abs() < 0.05, "{back}");
     }
 
     #[test]
@@ -448,7 +471,10 @@ mod tests {
             assert_eq!(search(most, &|_| Ok(false)), Ok(None));
             assert_eq!(search(most, &|records| Ok(records > most)), Ok(None));
             assert_eq!(search(most, &|_| Err(PredictionError::Sum(2.0))), Err(PredictionError::Sum(2.0)));
-            // A function that rises and falls also has an answer, below which one fewer is not enough.
+            // A function that rises and falls has an answer from which on it is enough.
+            let (falls, rises) = (most / 8, most / 4);
+            let found = search(most, &|records| Ok(records < falls || records > rises));
+            assert_eq!(found, Ok(Some(rises + 1)), "{most}");
             let found = search(most, &|records| Ok(records.is_multiple_of(2))).unwrap();
             assert!(found.is_none_or(|records| records.is_multiple_of(2)), "{most} {found:?}");
         }
@@ -463,14 +489,16 @@ mod tests {
             let asked = Cell::new(0);
             least_epsilon(counted(&asked, most, enough))
         };
-        // Both ends, and a range of 1 to 16,000 halved on a logarithmic scale to a millionth.
-        let search = |enough: &dyn Fn(f64) -> Result<bool, PredictionError>| within(2 + 24, enough);
+        // A range of 1 to 16,000 halved, and the last half on a logarithmic scale to a millionth.
+        let search = |enough: &dyn Fn(f64) -> Result<bool, PredictionError>| within(1 + 14 + 20, enough);
         // And from 16 down to 1.
-        let search_down = |enough: &dyn Fn(f64) -> Result<bool, PredictionError>| within(15 + 2 + 24, enough);
+        let search_down = |enough: &dyn Fn(f64) -> Result<bool, PredictionError>| within(15 + 1 + 14 + 20, enough);
         for least in [0.001_000_01, 0.0011, 0.5, 1.0, 1.1, 8.0, 15.999_999, 16.0] {
             let found = search(&|epsilon| Ok(epsilon >= least)).unwrap().unwrap();
             assert!(found >= least && found <= least * (1.0 + 1e-6), "{found} {least}");
         }
+        let found = search(&|epsilon| Ok(!(0.1..0.7).contains(&epsilon))).unwrap().unwrap();
+        assert!((found / 0.7 - 1.0).abs() < 1e-6, "{found}");
         assert_eq!(search(&|_| Ok(true)), Ok(Some(0.001)));
         assert_eq!(search(&|epsilon| Ok(epsilon >= 0.001)), Ok(Some(0.001)));
         assert_eq!(search(&|_| Ok(false)), Ok(None));
