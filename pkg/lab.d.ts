@@ -381,6 +381,8 @@ export interface Plan {
     readonly predicted?: Omit<Prediction, "uninformed">;
     /** The number of them for `target`, at least one batch. */
     readonly recordsForTarget?: number | null;
+    /** The number of them for `share`, at least one batch. */
+    readonly recordsForShare?: number | null;
     /** The epsilon of each batch when `records` reports reach `target`. */
     readonly epsilonForTarget?: number | null;
   };

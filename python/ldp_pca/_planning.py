@@ -36,8 +36,8 @@ class ShuffledPlan(Answer):
         Of each report, where there is one that keeps the guarantee of a batch.
     predicted : Prediction or None
         What those of the ``records`` that fill a batch give at that epsilon.
-    records_for_target : int or None
-        Reports at that epsilon that reach the target, in whole batches.
+    records_for_target, records_for_share : int or None
+        Reports at that epsilon that reach the target, or find the share, in whole batches.
     epsilon_for_target : float or None
         Of each batch where ``records`` reports reach the target.
     """
@@ -48,6 +48,7 @@ class ShuffledPlan(Answer):
     local_epsilon: float | None
     predicted: Prediction | None
     records_for_target: int | None
+    records_for_share: int | None
     epsilon_for_target: float | None
 
 

@@ -395,7 +395,8 @@ def test_plans_are_those_of_the_command_line(command) -> None:
     same(found.signals, answer["signals"])
     for name in ("share_found", "sin_theta_squared", "per_component", "recoverable", "threshold"):
         same(getattr(found.predicted, name), answer["predicted"][name])
-    for name in ("epsilon", "delta", "honest_reports", "local_epsilon", "records_for_target", "epsilon_for_target"):
+    names = ["epsilon", "delta", "honest_reports", "local_epsilon"]
+    for name in [*names, "records_for_target", "records_for_share", "epsilon_for_target"]:
         assert getattr(found.shuffled, name) == answer["shuffled"][name], name
     assert ldp_pca.predict(20_000, **setting).sin_theta_squared == answer["predicted"]["sin_theta_squared"]
     assert len(found.notes) == 2

@@ -105,6 +105,9 @@ pub struct ShuffledPlan {
     /// The number of reports that reach the `target` at that epsilon: whole batches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub records_for_target: Option<Option<u64>>,
+    /// The number of reports that find the `share` at that epsilon: whole batches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub records_for_share: Option<Option<u64>>,
     /// The epsilon of one batch for the least epsilon of a report with which those of the `records` that fill a batch
     /// reach the `target`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -162,7 +165,7 @@ impl Planner {
         &self,
         central: Epsilon,
         batches: Batches,
-        &Goal { records, target, .. }: &Goal,
+        &Goal { records, target, share, .. }: &Goal,
     ) -> Result<ShuffledPlan, PredictionError> {
         let Batches { honest_reports, delta } = batches;
         if let Some(records) = records.filter(|&records| records < honest_reports) {
@@ -170,6 +173,7 @@ impl Planner {
         }
         let local = self.local_epsilon(central, batches)?;
         let found = target.map(|target| self.shuffled_records_for(central, batches, target));
+        let for_share = |share| self.shuffled_records(central, batches, |local| self.records_for_share(local, share));
         let released = records.map(|records| batches.released(records));
         let predicted = released.zip(local).map(|(released, local)| self.predict(local, released));
         let kept = records.zip(target).map(|(records, target)| self.shuffled_epsilon_for(records, batches, target));
@@ -180,6 +184,7 @@ impl Planner {
             local_epsilon: local,
             predicted: predicted.transpose()?,
             records_for_target: found.transpose()?,
+            records_for_share: share.map(for_share).transpose()?,
             epsilon_for_target: kept.transpose()?.map(|kept| kept.map(|kept| kept.epsilon)),
         })
     }
@@ -215,6 +220,7 @@ mod tests {
         let kept = planner.shuffled_epsilon_for(20_000, batches, 0.1).unwrap().unwrap();
         let mechanism = planner.mechanism(epsilon).unwrap();
         let thresholds = planner.threshold_records(epsilon).unwrap();
+        let whole_batches = |records: u64| records.next_multiple_of(5000);
         let pull = mechanism.pull().scaled(1.0);
         let expected = Plan {
             dimension: 40,
@@ -240,6 +246,7 @@ mod tests {
                 local_epsilon: local,
                 predicted: Some(planner.predict(local.unwrap(), 20_000).unwrap()),
                 records_for_target: Some(found),
+                records_for_share: Some(planner.records_for_share(local.unwrap(), 0.8).unwrap().map(whole_batches)),
                 epsilon_for_target: Some(Some(kept.epsilon)),
             }),
             optimum: None,
@@ -251,6 +258,7 @@ mod tests {
         let shuffled = plan.shuffled.unwrap();
         assert!(shuffled.predicted.unwrap().sin_theta_squared < plan.predicted.unwrap().sin_theta_squared);
         assert!(shuffled.records_for_target < plan.records_for_target);
+        assert!(shuffled.records_for_share < plan.records_for_share);
         assert!(shuffled.epsilon_for_target.flatten().unwrap().value() < epsilon.value());
     }
 
@@ -271,6 +279,7 @@ mod tests {
         let shuffled = plan.shuffled.unwrap();
         assert!(shuffled.local_epsilon.is_some() && shuffled.predicted.is_none());
         assert_eq!((shuffled.records_for_target, shuffled.epsilon_for_target), (Some(None), None));
+        assert_eq!(shuffled.records_for_share, None);
         // No number of reports reaches it: only what one of n does is known.
         let pulled = answer(Goal { hostile: Some(1), ..goal });
         assert!(pulled.pull.is_some() && pulled.hostile.is_none());

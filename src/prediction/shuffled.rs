@@ -67,9 +67,19 @@ impl Planner {
         target: f64,
     ) -> Result<Option<u64>, PredictionError> {
         self.check_target(target)?;
+        self.shuffled_records(central, batches, |local| self.records_for(local, target))
+    }
+
+    /// The whole batches of so many `records` at the local epsilon of [`Planner::local_epsilon`].
+    pub(super) fn shuffled_records(
+        &self,
+        central: Epsilon,
+        batches: Batches,
+        records: impl FnOnce(Epsilon) -> Result<Option<u64>, PredictionError>,
+    ) -> Result<Option<u64>, PredictionError> {
         let Some(local) = self.local_epsilon(central, batches)? else { return Ok(None) };
         let whole = |records: u64| records.max(1).checked_next_multiple_of(batches.honest_reports).unwrap_or(records);
-        Ok(self.records_for(local, target)?.map(whole))
+        Ok(records(local)?.map(whole))
     }
 
     /// The guarantee of each of the `batches` of a collection of `records` reports that have the least local epsilon

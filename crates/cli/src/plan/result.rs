@@ -105,13 +105,7 @@ impl PlanResult {
         if let (Some(records), Some(predicted)) = (plan.records, &plan.predicted) {
             text += &predicted_text("", records, predicted, plan.uninformed, details);
         }
-        if let (Some(share), Some(records)) = (plan.share, plan.records_for_share) {
-            let share = of_structure(share);
-            text += &records.map_or_else(
-                || format!("no number of people finds {share}: no component is above the rest, or it is too weak\n"),
-                |records| format!("with {} you will find {share} on average\n", people(records)),
-            );
-        }
+        text.extend(plan.share.zip(plan.records_for_share).map(share_text));
         if let (Some(target), Some(records)) = (plan.target, plan.records_for_target) {
             let none = "no number of reports reaches it: a component is as large as one that is left out, or too weak";
             let answer = records.map_or(none.to_owned(), |records| reports(records, self.shares_at_target[0]));
@@ -130,6 +124,15 @@ const SHOWN: usize = 3;
 
 fn people(count: u64) -> String {
     if count == 1 { "1 person".to_owned() } else { format!("{} people", grouped(count)) }
+}
+
+/// The people whom it takes to find a share.
+fn share_text((share, records): (f64, Option<u64>)) -> String {
+    let share = of_structure(share);
+    records.map_or_else(
+        || format!("no number of people finds {share}: no component is above the rest, or it is too weak\n"),
+        |records| format!("with {} you will find {share} on average\n", people(records)),
+    )
 }
 
 /// So many reports, and the share that they find.
@@ -170,6 +173,7 @@ fn shuffled_text(shuffled: &ShuffledPlan, plan: &Plan, share: Option<f64>, detai
     if let (Some(records), Some(predicted)) = (plan.records, &shuffled.predicted) {
         text += &predicted_text("  ", records, predicted, plan.uninformed, details);
     }
+    text.extend(plan.share.zip(shuffled.records_for_share).map(|found| format!("  {}", share_text(found))));
     if let (Some(target), Some(records)) = (plan.target, shuffled.records_for_target) {
         let none = "no number of reports reaches it";
         let answer = records.map_or(none.to_owned(), |records| reports(records, share));

@@ -263,6 +263,11 @@ fn shuffled_reports_are_fewer_and_say_more_each() {
     // With every number of reports, shuffled or not.
     assert_eq!((said.matches("you will find").count(), said.matches("reports, which find").count()), (2, 2), "{said}");
     assert_eq!(shuffled["honest_reports"], 5000);
+    let with_share = &format!("{line} --share 0.9");
+    let plan = folder.json(with_share);
+    let [all, mixed] = [&plan, &plan["shuffled"]].map(|plan| plan["records_for_share"].as_u64().unwrap());
+    assert!(mixed < all && mixed.is_multiple_of(5000), "{plan}");
+    assert_eq!(words(&folder.text(with_share)).matches("you will find 90 % of").count(), 2);
     // Batches are released one by one, so the size of the collection hides nobody.
     let million = line.replace("20000", "1000000");
     assert_eq!(folder.json(&million)["shuffled"]["local_epsilon"], shuffled["local_epsilon"]);
