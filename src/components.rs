@@ -199,7 +199,7 @@ impl PublishedComponents {
             bounding: task.bounding(),
             records: asked.records,
             mean: found.mean.as_ref().map(|mean| mean.estimate.values().to_vec()),
-            total_variance: found.total_variance,
+            total_variance: answer.whole(),
             noise_edge,
             components: found.components.iter().zip(variances).map(component).collect(),
             prediction: predicted.map(|found| Predicted {
@@ -432,6 +432,10 @@ mod tests {
         assert_eq!(variances(&answer), [Some(0.5), None]);
         answer.found.variances = Some(vec![None, Some(0.125)]);
         assert_eq!(variances(&answer), [None, Some(0.125)]);
+        for (total, published) in [(0.75, Some(0.75)), (0.11, Some(0.125)), (0.09, None)] {
+            (answer.found.total_variance, answer.trust.total_variance_error) = (Some(total), Some(0.05));
+            assert_eq!(PublishedComponents::of(&answer, &task).unwrap().total_variance, published, "{total}");
+        }
         answer.trust.predicted = Some(Prediction {
             share_found: Some(0.75),
             sin_theta_squared: 0.5,

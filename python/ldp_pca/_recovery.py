@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -344,6 +344,8 @@ class Recovery(_Comparable):
     refined: dict[str, Any] | None
     unfinished: list[dict[str, Any]]
     seeded: bool
+    # The total, at least what the components hold; None where noise could give it.
+    _whole: float | None = field(repr=False)
 
     @property
     def support(self) -> list[str]:
@@ -422,8 +424,8 @@ class Recovery(_Comparable):
         }
         if self.mean is not None:
             document["mean"] = self.mean.values.tolist()
-        if np.isfinite(self.total_variance):
-            document["total_variance"] = self.total_variance
+        if self._whole is not None:
+            document["total_variance"] = self._whole
         if self.predicted is not None and self.method == "pca":
             document["prediction"] = {"sin_theta_squared": self.predicted.sin_theta_squared}
             if self.predicted.share_found is not None:

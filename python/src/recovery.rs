@@ -178,6 +178,7 @@ pub(crate) fn answered(
     result["spectrum"] = json!(answer.found.spectrum);
     result["gap"] = json!(answer.found.gap);
     result["marks_of_mean"] = json!(marks);
+    result["_whole"] = json!(answer.whole());
     result["refined"] = json!(refined);
     result["seeded"] = json!(seeded);
     for (place, point) in answer.found.path.iter().flatten().enumerate() {
