@@ -3,8 +3,8 @@
 //! Real records (a CSV file, encoded as `schema infer` does, or the columns of largest variance of an NPY file) or a
 //! synthetic population are collected many times, with replacement, through the real mechanism, and every interval that
 //! `recover` prints is compared with the truth, which is known here. Prints a row of a Markdown table per setting, and
-//! below it the intervals of single components, of what they add, of variances, of the total, and of the share of empty
-//! records. Several epsilons, `--epsilon 1,4 --reports 30000,10000`, are a family among which people choose by chance.
+//! below it the intervals of the share found, of single components, of what they add, of variances, of the total, and of
+//! the share of empty records. Several epsilons, `--epsilon 1,4 --reports 30000,10000`, are a family among which people choose by chance.
 
 use std::ops::ControlFlow;
 
@@ -19,7 +19,7 @@ use ldp_pca::recovery::{
     Question, Rank, Reports, SolverSettings, answer, default_penalty, principal_components,
 };
 use ldp_pca::schema::Schema;
-use ldp_pca::subspace::{Subspace, captured_variance, sin_theta_squared};
+use ldp_pca::subspace::{Subspace, captured_variance, share_found, sin_theta_squared};
 use ldp_pca::task::Task;
 use ldp_pca_simulation::{SecondMoment, SpikedModel};
 use ldp_pca_studies::{Failure, POPULATION, RecordsArguments, TaskArguments};
@@ -42,6 +42,9 @@ struct Arguments {
     sparsity: Option<usize>,
     #[arg(long, default_value_t = 2)]
     rank: usize,
+    /// Components of a synthetic population [default: as the rank]
+    #[arg(long)]
+    components: Option<usize>,
     /// Reports of a collection, for each epsilon
     #[arg(long, value_delimiter = ',', default_values_t = [20_000])]
     reports: Vec<usize>,
@@ -103,6 +106,8 @@ struct Outcome {
     difference: Coverage,
     /// The interval of `difference`, against what components found without a fold capture.
     difference_as_found: Coverage,
+    /// Of the share of the structure that is found, plain and sparse.
+    shares: [Coverage; 2],
     /// Of the share of each true component that is missed, plain and sparse.
     components: [Coverage; 2],
     /// Of what each component adds, found without a fold.
@@ -143,7 +148,8 @@ impl Arguments {
             Some(rows) => rows,
             None => {
                 let mut rng = ChaCha12Rng::seed_from_u64(1);
-                let model = SpikedModel::draw(self.features, Rank::new(self.rank)?, SIGNAL, self.sparsity, &mut rng)?;
+                let rank = Rank::new(self.components.unwrap_or(self.rank))?;
+                let model = SpikedModel::draw(self.features, rank, SIGNAL, self.sparsity, &mut rng)?;
                 (0..POPULATION).map(|_| model.record(&mut rng)).collect()
             }
         };
@@ -197,6 +203,9 @@ impl Arguments {
             let Some(confidence) = &answer.trust.confidence else { continue };
             whole.add(confidence.interval, errors[index]);
             let found = Subspace::new(&answer.vectors())?;
+            if let (Some(interval), Some(share)) = (confidence.share_found, share_found(&found, &truth, moment)?) {
+                outcome.shares[index].add(interval, share);
+            }
             for (part, component) in confidence.components.iter().zip(truth.basis().column_iter()) {
                 let missed = 1.0 - found.basis().tr_mul(&component).norm_squared();
                 outcome.components[index].add(part.interval, missed);
@@ -282,8 +291,11 @@ impl Arguments {
             outcome.difference_as_found.text(),
         );
         let [plain, sparse] = &outcome.components;
+        let [plain_share, sparse_share] = &outcome.shares;
         println!(
-            "components, plain {}, sparse {}; gained {}; variances {}, and {} of noise or ties; total {}; empty {}",
+            "share found, plain {}, sparse {}; components, plain {}, sparse {}; gained {}; variances {}, and {} of noise or ties; total {}; empty {}",
+            plain_share.text(),
+            sparse_share.text(),
             plain.text(),
             sparse.text(),
             outcome.gained.text(),
