@@ -19,7 +19,7 @@ main() {
     local tools=
     if ! page_is_new; then
         # The previous page does not go with new modules.
-        rm -f www/dist/index.html
+        rm -f www/dist/index.html www/dist/index.html.gz
         step "its tools" scripts/setup.sh page &
         tools=$!
     fi

@@ -18,7 +18,8 @@ export const PAGES = ["index", "methods"];
 
 /** The bytes of every file of the built page, by its path. */
 export function measure() {
-  const files = readdirSync(DIST, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const entries = readdirSync(DIST, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile() && !entry.name.endsWith(".gz"));
   return Object.fromEntries(
     files.map(({ parentPath, name }) => {
       const path = join(parentPath, name);

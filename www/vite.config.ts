@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { brotliCompressSync } from "node:zlib";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { defineConfig, type Plugin } from "vite";
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -151,10 +152,21 @@ const earlyModule: Plugin = {
   },
 };
 
+/** Content in gzip beside its file, for `ldp-pca serve` and other hosts that send it. */
+const packedFiles: Plugin = {
+  name: "packed-files",
+  apply: "build",
+  writeBundle({ dir = "" }, bundle) {
+    for (const path of Object.keys(bundle).filter((path) => /\.(css|html|js|svg|wasm)$/.test(path))) {
+      writeFileSync(join(dir, `${path}.gz`), gzipSync(readFileSync(join(dir, path)), { level: 9 }));
+    }
+  },
+};
+
 export default defineConfig({
   // Relative, so that the page works under any path.
   base: "./",
-  plugins: [contentSecurityPolicy, sections, sharedWorker, earlyModule],
+  plugins: [contentSecurityPolicy, sections, sharedWorker, earlyModule, packedFiles],
   resolve: {
     // The page uses the package as any other page would.
     alias: [

@@ -153,7 +153,7 @@ fn router(app: Arc<App>, www: Option<&Path>) -> Router {
 
 /// Routes that collectors open in browsers.
 fn in_browsers(routes: Router<Arc<App>>) -> Router<Arc<App>> {
-    routes.route_layer(from_fn(collector::layer)).route_layer(from_fn_with_state(gzip::Kept::default(), gzip::layer))
+    routes.route_layer(from_fn(collector::layer)).route_layer(from_fn(gzip::layer))
 }
 
 /// The layer around routes that answer at once: a client with thousands of requests waits for itself, and others do not

@@ -1,5 +1,6 @@
 //! The page's files: only those in the given folder.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,7 +14,6 @@ use tokio::task::spawn_blocking;
 use tower_http::services::ServeDir;
 use tower_http::set_header::SetResponseHeaderLayer;
 
-use super::gzip;
 use crate::problem::Problem;
 
 /// The rights of pages: load from here, show images of their own making (`blob:`), run WebAssembly, connect to here.
@@ -26,26 +26,23 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self' 'wa
 /// The one hidden folder that is for everybody (RFC 8615).
 const WELL_KNOWN: &str = ".well-known";
 
-/// Answers with the files of `folder`.
+/// Answers with the files of `folder`; beside a file there may be its content in gzip, under the name with `.gz`.
 pub(super) fn files(folder: &Path) -> Router {
     let nothing = Router::new().fallback(async || Problem::unknown_path());
-    let files = ServeDir::new(folder).call_fallback_on_method_not_allowed(true).fallback(nothing);
+    let files = ServeDir::new(folder).precompressed_gzip();
+    let files = files.call_fallback_on_method_not_allowed(true).fallback(nothing);
     let policy = SetResponseHeaderLayer::if_not_present(
         header::CONTENT_SECURITY_POLICY,
         HeaderValue::from_static(CONTENT_SECURITY_POLICY),
     );
     let folder: Arc<Path> = folder.into();
-    Router::new()
-        .fallback_service(files)
-        .layer(from_fn_with_state(folder, only_inside))
-        .layer(policy)
-        .layer(from_fn_with_state(gzip::Kept::default(), gzip::layer))
+    Router::new().fallback_service(files).layer(from_fn_with_state(folder, only_inside)).layer(policy)
 }
 
 async fn only_inside(State(folder): State<Arc<Path>>, request: Request, next: Next) -> Response {
     let Some(file) = named(&folder, request.uri().path()) else { return Problem::unknown_path().into_response() };
     // The disk is asked off the request threads.
-    match spawn_blocking(move || is_inside(&folder, &file)).await {
+    match spawn_blocking(move || is_inside(&folder, file)).await {
         Ok(true) => next.run(request).await,
         _ => Problem::unknown_path().into_response(),
     }
@@ -63,9 +60,11 @@ fn named(folder: &Path, path: &str) -> Option<PathBuf> {
 
 /// Whether the file is there, and no link leads out of the folder (which may itself be a link). A name that the system
 /// refuses, as one that is too long, is not there.
-fn is_inside(folder: &Path, file: &Path) -> bool {
+fn is_inside(folder: &Path, file: PathBuf) -> bool {
     let Ok(folder) = folder.canonicalize() else { return false };
     let inside = |file: PathBuf| file.starts_with(&folder);
     // The answer for a folder is its index.
-    file.canonicalize().is_ok_and(inside) && file.join("index.html").canonicalize().map_or(true, inside)
+    let file = if file.is_dir() { file.join("index.html") } else { file };
+    let packed: OsString = [file.as_os_str(), ".gz".as_ref()].into_iter().collect();
+    file.canonicalize().is_ok_and(inside) && PathBuf::from(packed).canonicalize().map_or(true, inside)
 }

@@ -53,6 +53,8 @@ fn no_link_leads_out_of_the_page_and_what_is_hidden_stays_so() {
     symlink("../secret", release.join("outside")).unwrap();
     symlink("../../secret", release.join("docs/index.html")).unwrap();
     symlink("..", release.join("up")).unwrap();
+    fs::write(release.join("packed.js"), "page").unwrap();
+    symlink("../secret", release.join("packed.js.gz")).unwrap();
     // The folder itself may be one: so pages are changed as a whole.
     symlink("release-3", site.path("www")).unwrap();
     let (_data, server) = serving(|data| ServerConfig { www: Some(site.path("www")), ..config(data) }, &[task()]);
@@ -60,7 +62,17 @@ fn no_link_leads_out_of_the_page_and_what_is_hidden_stays_so() {
         assert_eq!(server.get(path).body, b"page", "{path}");
     }
     assert_eq!(server.get("/.well-known/x").body, b"x");
-    for path in ["/outside", "/docs/", "/up/secret", "/.env", "/%2eenv", "/.git/config", "/%2E%2E/secret", "/a%00b"] {
+    for path in [
+        "/outside",
+        "/docs/",
+        "/packed.js",
+        "/up/secret",
+        "/.env",
+        "/%2eenv",
+        "/.git/config",
+        "/%2E%2E/secret",
+        "/a%00b",
+    ] {
         server.get(path).refused(404, "unknown-path", &[]);
     }
 }
