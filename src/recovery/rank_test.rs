@@ -76,15 +76,23 @@ impl RankTest {
     /// # Errors
     /// [`RecoveryError::Fantope`] when the law is for another dimension, or the matrix is not a finite symmetric one.
     pub fn new(estimate: &DMatrix<f64>, law: &NoiseLaw) -> Result<Self, RecoveryError> {
-        Self::watched(estimate, law, DRAWS, &mut |_| ControlFlow::Continue(())).map(|(test, _)| test)
+        Self::in_time(estimate, law, &mut |_| ControlFlow::Continue(())).map(|(test, _)| test)
     }
 
-    /// As [`new`](Self::new), with so many draws. The first component is always tested. Where time was up before the
-    /// last test, every component tested stands out, and what is missing is returned.
+    /// As [`new`](Self::new). The first component is always tested. Where time was up before the last test, every
+    /// component tested stands out, and what is missing is returned.
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub(super) fn watched(
+    pub fn in_time(
+        estimate: &DMatrix<f64>,
+        law: &NoiseLaw,
+        watch: &mut Watch<'_>,
+    ) -> Result<(Self, Option<Unfinished>), RecoveryError> {
+        Self::watched(estimate, law, DRAWS, watch)
+    }
+
+    fn watched(
         estimate: &DMatrix<f64>,
         law: &NoiseLaw,
         draws: usize,
@@ -286,8 +294,7 @@ mod tests {
         let none = RankTest::new(&DMatrix::identity(4, 4), &law).unwrap();
         assert_eq!(none.rank(), Err(RecoveryError::NoComponent { p_value: 1.0, level: 0.05 }));
         let out_of_time = &mut |_: &Step| ControlFlow::Break(Stop::OutOfTime);
-        let (stopped, missing) =
-            RankTest::watched(&diagonal([0.5, 0.3, 0.15, 0.05]), &law, DRAWS, out_of_time).unwrap();
+        let (stopped, missing) = RankTest::in_time(&diagonal([0.5, 0.3, 0.15, 0.05]), &law, out_of_time).unwrap();
         assert_eq!(missing, Some(Unfinished { part: Part::Rank, done: 1, of: None }));
         assert_eq!(stopped.components, all.components[..1]);
         let one = RankTest::new(&DMatrix::identity(1, 1), &double_cap_law(1, 1.0, 10)).unwrap();

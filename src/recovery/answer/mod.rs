@@ -57,7 +57,7 @@ use super::{
 use crate::covariance::Covariance;
 use crate::decimal::Decimal;
 use crate::family::Reports;
-use crate::law::{DRAWS, NoiseLaw};
+use crate::law::NoiseLaw;
 use crate::linalg::leading_eigen;
 use crate::mechanism::HostilePull;
 use crate::prediction::{PredictionError, Spectrum, predict, predict_from_estimate};
@@ -163,7 +163,7 @@ pub fn answer_with_rank_test(
     covariance: &Covariance,
     watch: &mut Watch<'_>,
 ) -> Result<Answer, AnswerError> {
-    let (mut test, untested) = RankTest::watched(covariance.matrix(), &covariance.noise_law(), DRAWS, watch)?;
+    let (mut test, untested) = RankTest::in_time(covariance.matrix(), &covariance.noise_law(), watch)?;
     let question = Question { rank: test.rank()?, test_rank: false, ..question.clone() };
     let unconfirmed = test.confirm(reports, covariance, watch)?;
     let mut answer = answer(&question, reports, covariance, watch)?;

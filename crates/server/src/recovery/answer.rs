@@ -11,9 +11,7 @@ use crate::problem::{Problem, Reason};
 use crate::store::TaskReports;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::{Covariance, Mean};
-use ldp_pca::internal::recovery::{
-    Decomposition, Denoised, Denoising, HeldOut, ThresholdedAnswer, answer_with_rank_test,
-};
+use ldp_pca::internal::recovery::{Decomposition, Denoised, Denoising, HeldOut, RankTest, ThresholdedAnswer};
 use ldp_pca::internal::waves::{RefineError, RefinedFacts, refined_answer};
 use ldp_pca::recovery::{
     self, AnswerError, Baselines, Method, Part, PathPoint, Question, Rank, RecoveryError, Reports, Step, Stop,
@@ -126,9 +124,6 @@ impl Answer {
     /// The answer to the question; sparse components are the best ones found by the deadline. Where a test finds no
     /// component that stands out, it has the first.
     pub(super) fn to(wanted: &Wanted, reports: &dyn TaskReports, deadline: Instant) -> Result<Self, Problem> {
-        let question = &wanted.question;
-        let predict = question.penalty.is_none() && is_predicted(question.rank, reports.task());
-        let question = Question { predict, ..question.clone() };
         let mut watch = |step: &Step| {
             // The simpler methods belong to an answer, whatever the time.
             if Instant::now() < deadline || *step == Step::Beginning(Part::Baselines) {
@@ -138,13 +133,18 @@ impl Answer {
             }
         };
         let answer = with_estimate(reports, |reports, covariance| {
-            if wanted.tested {
-                match answer_with_rank_test(&question, reports, covariance, &mut watch) {
-                    Err(AnswerError::Recovery(RecoveryError::NoComponent { .. })) => {}
-                    found => return found,
-                }
+            let (matrix, law, mut rank) = (covariance.matrix(), covariance.noise_law(), wanted.question.rank);
+            let test = wanted.tested.then(|| RankTest::in_time(matrix, &law, &mut watch)).transpose()?;
+            if let Some((test, _)) = &test {
+                rank = test.rank().unwrap_or(rank);
             }
-            recovery::answer(&question, reports, covariance, &mut watch)
+            let predict = wanted.question.penalty.is_none() && is_predicted(rank, reports.task());
+            let question = Question { rank, predict, ..wanted.question.clone() };
+            let mut answer = recovery::answer(&question, reports, covariance, &mut watch)?;
+            let (test, untested) = test.unzip();
+            answer.missing.unfinished.extend(untested.flatten());
+            answer.trust.rank_test = test;
+            Ok(answer)
         })?;
         match answer.missing.unfinished.iter().find_map(late) {
             Some(late) => Err(late),
@@ -233,6 +233,9 @@ fn late(unfinished: &Unfinished) -> Option<Problem> {
         Part::Path => {
             format!("{done} of {of} penalties of the path were solved in time: ask for a shorter path, or for none")
         }
+        Part::Rank => {
+            format!("{done} components stood out when time was up for the test of more: ask with a number as the rank")
+        }
         Part::HeldOut => format!(
             "{done} of {of} problems on reports held out were solved in time: ask without method and held_out, or \
              recover components from the aggregate yourself"
@@ -248,8 +251,12 @@ mod tests {
 
     #[test]
     fn what_time_does_not_suffice_for_is_no_failure_of_the_server() {
-        for (part, begin) in [(Part::Path, "3 of 20 penalties"), (Part::HeldOut, "3 of 20 problems")] {
-            let refused = late(&Unfinished { part, done: 3, of: Some(20) }).unwrap();
+        for (part, of, begin) in [
+            (Part::Path, Some(20), "3 of 20 penalties"),
+            (Part::HeldOut, Some(20), "3 of 20 problems"),
+            (Part::Rank, None, "3 components"),
+        ] {
+            let refused = late(&Unfinished { part, done: 3, of }).unwrap();
             assert!(refused.document()["type"].as_str().unwrap().ends_with(":recovery-timeout"));
             assert!(refused.detail.starts_with(begin), "{refused:?}");
         }
