@@ -10,6 +10,8 @@ use super::words::{extent, of_what, percent};
 
 /// Multiples of the reports that are planned with.
 const MULTIPLES: [u64; 3] = [2, 4, 10];
+/// Patterns for which that is planned: it takes long for many.
+const MOST_PLANNED: usize = 32;
 /// A share of the structure that more people would hardly raise.
 const ENOUGH: f64 = 0.95;
 
@@ -164,7 +166,7 @@ pub(crate) fn more_people(task: &Task, answer: &Answer) -> Markup {
 }
 
 /// Numbers of reports with the shares that are expected of them, of what stands out. None of sparse patterns, and where
-/// the spectrum is not known or the reports are of several tasks.
+/// the spectrum is not known, has many signals, or the reports are of several tasks.
 fn planned(task: &Task, answer: &Answer) -> Option<Vec<(u64, f64)>> {
     if answer.asked.family.is_some() || answer.found.penalty().is_some() {
         return None;
@@ -180,7 +182,7 @@ fn planned(task: &Task, answer: &Answer) -> Option<Vec<(u64, f64)>> {
 /// The patterns that stand out, as the spectrum of a population.
 fn spectrum(answer: &Answer) -> Option<Spectrum> {
     let signals: Vec<f64> = answer.found.variances.as_ref()?.iter().copied().flatten().collect();
-    if signals.is_empty() {
+    if !(1..=MOST_PLANNED).contains(&signals.len()) {
         return None;
     }
     let dimension = answer.asked.dimension;

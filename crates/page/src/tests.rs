@@ -133,6 +133,23 @@ fn the_patterns_are_named_by_their_strongest_features_and_say_how_sure_they_are(
 }
 
 #[test]
+fn more_people_are_planned_for_few_patterns() {
+    let mechanism = MechanismSpec::double_cap(Epsilon::new(2.0).unwrap());
+    let schema = Schema::numeric(40).unwrap();
+    let task = Task::new(schema, Bounding::UnitNorm, mechanism, Folds::new(1).unwrap()).unwrap();
+    for (count, is_planned) in [(8, true), (33, false)] {
+        let mut answer = Answer::default();
+        (answer.asked.dimension, answer.asked.records) = (40, 500);
+        answer.asked.feature_names = task.schema().feature_names();
+        let unit = |index: usize| (0..40).map(|row| if row == index { 1.0 } else { 0.0 }).collect();
+        let mut answer = answer.with_components((0..count).map(unit).collect(), vec![0.03; count]);
+        (answer.found.variances, answer.found.total_variance) = (Some(vec![Some(0.03); count]), Some(1.0));
+        let found = quality::more_people(&task, &answer).into_string();
+        assert_eq!(found.contains("What more people would show"), is_planned, "{found}");
+    }
+}
+
+#[test]
 fn what_is_noise_is_no_finding() {
     let none = page(NAMES, &answer(NAMES, [None, None]), None);
     for part in ["<h1>No pattern stands out of 500 reports</h1>", "None stands out: noise and", "halve the noise"] {
