@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use ldp_pca::internal::decimal::plural;
 use sha2::{Digest, Sha256};
 use subtle::{ConditionallySelectable, ConstantTimeEq};
@@ -114,9 +114,13 @@ impl Tokens {
         }
     }
 
-    /// Whether the request has a token of this role. Without a token it has none; with a bad one it is refused.
+    /// Whether the request has a token of this role. Without a token it has none; with a bad one it is refused. A
+    /// password of HTTP Basic is none: a browser that was given one sends it to all paths of this origin.
     pub(super) fn has(&self, headers: &HeaderMap, role: Role) -> Result<bool, Problem> {
-        if headers.contains_key(header::AUTHORIZATION) { self.check(headers, role).map(|_| true) } else { Ok(false) }
+        match headers.get(header::AUTHORIZATION) {
+            Some(value) if after(value, "basic ").is_none() => self.check(headers, role).map(|_| true),
+            _ => Ok(false),
+        }
     }
 }
 
@@ -182,12 +186,14 @@ fn read(line: &str, role: &str, number: usize, place: impl Fn() -> String) -> Re
 /// The token of a request.
 fn presented(headers: &HeaderMap) -> Result<Option<&[u8]>, Problem> {
     let Some(value) = headers.get(header::AUTHORIZATION) else { return Ok(None) };
-    let (scheme, token) = value.as_bytes().split_at_checked(7).unwrap_or_default();
-    if scheme.eq_ignore_ascii_case(b"bearer ") {
-        Ok(Some(token.trim_ascii()))
-    } else {
-        Err(Reason::TokenUnknown.because("the Authorization header is not 'Bearer <token>'"))
-    }
+    let token = after(value, "bearer ");
+    token.map(Some).ok_or_else(|| Reason::TokenUnknown.because("the Authorization header is not 'Bearer <token>'"))
+}
+
+/// What follows a scheme in the header.
+pub(super) fn after<'a>(value: &'a HeaderValue, scheme: &str) -> Option<&'a [u8]> {
+    let (found, rest) = value.as_bytes().split_at_checked(scheme.len())?;
+    found.eq_ignore_ascii_case(scheme.as_bytes()).then(|| rest.trim_ascii())
 }
 
 #[cfg(test)]

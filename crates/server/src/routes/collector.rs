@@ -28,7 +28,7 @@ use crate::problem::{Problem, Reason};
 use crate::recovery::{Answer, Asker};
 use crate::request::{Id, accepts};
 use crate::store::TaskReports;
-use crate::tokens::Role;
+use crate::tokens::{Role, after};
 
 /// Where the list is, from the page of a result.
 const LIST: &str = "../../tasks";
@@ -85,8 +85,7 @@ pub(super) fn asks_for_page(headers: &HeaderMap) -> bool {
 
 /// The password of HTTP Basic, as the header with which a token is sent elsewhere.
 fn password(headers: &HeaderMap) -> Option<HeaderValue> {
-    let (scheme, pair) = headers.get(header::AUTHORIZATION)?.as_bytes().split_at_checked(6)?;
-    let pair = STANDARD.decode(pair.trim_ascii()).ok().filter(|_| scheme.eq_ignore_ascii_case(b"basic "))?;
+    let pair = STANDARD.decode(after(headers.get(header::AUTHORIZATION)?, "basic ")?).ok()?;
     let colon = pair.iter().position(|byte| *byte == b':')?;
     HeaderValue::from_bytes(&[&b"Bearer "[..], &pair[colon + 1..]].concat()).ok()
 }

@@ -110,6 +110,24 @@ fn a_browser_shows_the_list_and_the_results_with_the_token_as_its_password() {
 }
 
 #[test]
+fn a_password_that_a_browser_keeps_closes_nothing_that_is_open() {
+    let (_data, server) = serving(config, &[task()]);
+    server.send(&task(), &body_of(1, 30));
+    for password in [COLLECTOR_PASSWORD, ADMIN_PASSWORD, ("authorization", "Basic ?")] {
+        for place in ["/metrics", &path(&task(), "/recovery?rank=1"), &path(&task(), "/status")] {
+            assert_eq!(server.request("GET", place, &[password], b"").status, 200, "{place} {password:?}");
+        }
+    }
+    let put = server.request(
+        "PUT",
+        &path(&task(), ""),
+        &[ADMIN_PASSWORD, JSON],
+        &put_body(&task(), &TaskSettings::default()),
+    );
+    put.refused(401, "token-unknown", &["Bearer"]);
+}
+
+#[test]
 fn below_the_minimum_the_page_says_so_and_guesses_are_limited() {
     let rate_limit = Some(RateLimit { per_second: 0.001, burst: 5 });
     let (_data, server) = serving(|data| ServerConfig { minimum_batch: 20, rate_limit, ..closed(data) }, &[task()]);
