@@ -10,7 +10,7 @@ use std::sync::Arc;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Extension, FromRequestParts, RawQuery, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse, Response};
 use base64::Engine as _;
@@ -41,6 +41,9 @@ const DOWNLOADS: [(&str, &str); 4] = [
     ("Sums of the reports, for another recovery (LDPA)", "aggregate"),
 ];
 
+/// The header of a page that no page of another origin has a handle of.
+const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
+
 /// The largest refusal, in bytes.
 const LARGEST_REFUSAL: usize = 64 << 10;
 
@@ -52,13 +55,22 @@ pub(super) struct ForEverybody;
 pub(super) async fn layer(mut request: Request, next: Next) -> Response {
     let headers = request.headers_mut();
     let is_browser = asks_for_page(headers);
-    let password = password(headers);
-    let mut response = if password.is_some() && is_of_other_site(headers) {
-        let detail = "a page of another site asks with the password that the browser keeps: open the address itself";
-        Reason::TokenRole.because(detail).into_response()
-    } else {
-        password.map(|token| headers.insert(header::AUTHORIZATION, token));
-        next.run(request).await
+    let mut response = match password(headers) {
+        Some(_) if is_of_other_site(headers) => {
+            let detail =
+                "a page of another site asks with the password that the browser keeps: open the address itself";
+            Reason::TokenRole.because(detail).into_response()
+        }
+        Some(token) => {
+            headers.insert(header::AUTHORIZATION, token);
+            let mut response = next.run(request).await;
+            // Otherwise the browser would keep this password, and never ask for another one.
+            if is_browser && response.status() == StatusCode::FORBIDDEN {
+                *response.status_mut() = StatusCode::UNAUTHORIZED;
+            }
+            response
+        }
+        None => next.run(request).await,
     };
     if is_browser && response.extensions().get::<Reason>().is_some() {
         response = refusal(response).await;
@@ -69,6 +81,7 @@ pub(super) async fn layer(mut request: Request, next: Next) -> Response {
     headers.append(header::VARY, HeaderValue::from_static("accept, authorization"));
     if is_private {
         headers.insert(RESOURCE_POLICY, HeaderValue::from_static("same-origin"));
+        headers.insert(OPENER_POLICY, HeaderValue::from_static("same-origin"));
         headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(CSP));
         headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     }
@@ -94,7 +107,8 @@ fn password(headers: &HeaderMap) -> Option<HeaderValue> {
 fn is_of_other_site(headers: &HeaderMap) -> bool {
     let of = |name: &str| headers.get(name).map(HeaderValue::as_bytes);
     let is_own = of("sec-fetch-site").is_none_or(|site| [&b"same-origin"[..], b"none"].contains(&site));
-    !is_own && of("sec-fetch-dest") != Some(&b"document"[..])
+    let is_followed = of("sec-fetch-dest") == Some(&b"document"[..]) && of("sec-fetch-user") == Some(&b"?1"[..]);
+    !is_own && !is_followed
 }
 
 /// A refusal as a person reads it.

@@ -57,17 +57,16 @@ fn a_browser_shows_the_list_and_the_results_with_the_token_as_its_password() {
     server.send(&task(), &body_of(1, 2_000));
     let report = path(&task(), "/report");
     for place in ["/", "/tasks", &report] {
-        for (header, status) in [
-            (("accept", "*/*"), 401),
-            (("authorization", "Basic YTpi"), 401),
-            (("authorization", "Basic ?"), 401),
-            (("authorization", "Bearer x"), 401),
-            (ADMIN_PASSWORD, 403),
+        for header in [
+            ("accept", "*/*"),
+            ("authorization", "Basic YTpi"),
+            ("authorization", "Basic ?"),
+            ("authorization", "Bearer x"),
+            ADMIN_PASSWORD,
         ] {
             let refused = shown(&server, place, &[header]);
-            assert_eq!(refused.status, status, "{place} {header:?}");
-            let challenge = if status == 401 { "Basic realm=\"collector\"" } else { "" };
-            assert_eq!(refused.header("www-authenticate"), challenge);
+            assert_eq!(refused.status, 401, "{place} {header:?}");
+            assert_eq!(refused.header("www-authenticate"), "Basic realm=\"collector\"");
             assert!(refused.text().starts_with("<!doctype html>"), "{refused:?}");
         }
         let found = shown(&server, place, &[COLLECTOR_PASSWORD]);
@@ -79,6 +78,7 @@ fn a_browser_shows_the_list_and_the_results_with_the_token_as_its_password() {
             ("cache-control", "no-store"),
             ("x-content-type-options", "nosniff"),
             ("cross-origin-resource-policy", "same-origin"),
+            ("cross-origin-opener-policy", "same-origin"),
             ("vary", "accept, authorization"),
         ] {
             assert_eq!(found.header(name), value, "{place}");
@@ -101,6 +101,7 @@ fn a_browser_shows_the_list_and_the_results_with_the_token_as_its_password() {
     // Programs have what they had.
     assert_eq!(server.get("/").json()["tasks"], "tasks");
     assert_eq!(server.get("/tasks").json()["tasks"], json!([task().digest().to_string()]));
+    server.request("GET", &report, &[ADMIN_PASSWORD], b"").refused(403, "token-role", &[]);
     let refused = server.get(&report);
     refused.refused(401, "token-missing", &["Bearer"]);
     assert_eq!(refused.header("www-authenticate"), "Bearer");
@@ -146,18 +147,19 @@ fn a_page_of_another_site_has_nothing_of_what_a_browser_keeps_the_password_for()
     server.send(&task(), &body_of(1, 30));
     let places = ["/report", "/components", "/components.csv", "/covariance.csv", "/aggregate"];
     for place in places.map(|rest| path(&task(), rest)).iter().map(String::as_str).chain(["/tasks"]) {
-        for (site, shown_as, status) in [
-            ("cross-site", "image", 403),
-            ("cross-site", "empty", 403),
-            ("same-site", "iframe", 403),
-            // A person follows a link.
-            ("cross-site", "document", 200),
-            ("same-origin", "document", 200),
-            ("none", "document", 200),
+        for (site, shown_as, user, status) in [
+            ("cross-site", "image", "?0", 403),
+            ("cross-site", "empty", "?1", 403),
+            ("same-site", "iframe", "?1", 403),
+            // A script opens the page, or a person follows a link.
+            ("cross-site", "document", "?0", 403),
+            ("cross-site", "document", "?1", 200),
+            ("same-origin", "document", "?0", 200),
+            ("none", "document", "?0", 200),
         ] {
-            let browser = [("sec-fetch-site", site), ("sec-fetch-dest", shown_as), ELSEWHERE];
+            let browser = [("sec-fetch-site", site), ("sec-fetch-dest", shown_as), ("sec-fetch-user", user), ELSEWHERE];
             let answer = shown(&server, place, &[&browser[..], &[COLLECTOR_PASSWORD]].concat());
-            assert_eq!(answer.status, status, "{place} {site} {shown_as}");
+            assert_eq!(answer.status, status, "{place} {site} {shown_as} {user}");
             assert_eq!(answer.header("access-control-allow-origin"), "", "{place}");
             assert_eq!(answer.header("cross-origin-resource-policy"), "same-origin", "{place}");
         }
