@@ -27,13 +27,18 @@ pub(super) fn check_media_type(headers: &HeaderMap, what: &str, types: &[&str]) 
 
 /// Whether a header such as Accept names this, and not with a weight of 0.
 pub(super) fn accepts(headers: &HeaderMap, name: HeaderName, what: &str) -> bool {
+    weight(headers, name, what) > 0.0
+}
+
+/// The weight that a header such as Accept gives to this: 0 where it does not name it.
+pub(super) fn weight(headers: &HeaderMap, name: HeaderName, what: &str) -> f64 {
     let values = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
-    values.flat_map(|value| value.split(',')).any(|range| {
+    let weights = values.flat_map(|value| value.split(',')).filter_map(|range| {
         let mut parts = range.split(';').map(str::trim);
-        let is_named = parts.next().is_some_and(|named| named.eq_ignore_ascii_case(what));
-        let weight = |part: &str| part.strip_prefix("q=")?.parse::<f64>().ok();
-        is_named && !parts.any(|part| weight(part) == Some(0.0))
-    })
+        parts.next().filter(|named| named.eq_ignore_ascii_case(what))?;
+        Some(parts.find_map(|part| part.strip_prefix("q=")?.parse::<f64>().ok()).unwrap_or(1.0))
+    });
+    weights.fold(0.0, f64::max)
 }
 
 /// The task in a path, where it has the form of a digest: clients can write anything there.

@@ -26,7 +26,7 @@ use crate::app::{App, unix_time};
 use crate::origins::RESOURCE_POLICY;
 use crate::problem::{Problem, Reason};
 use crate::recovery::{Answer, Asker};
-use crate::request::{Id, accepts};
+use crate::request::{Id, weight};
 use crate::store::TaskReports;
 use crate::tokens::{Role, after};
 
@@ -91,9 +91,10 @@ pub(super) async fn layer(mut request: Request, next: Next) -> Response {
     response
 }
 
-/// Whether a browser opens a page, or a client that shows one.
+/// Whether a browser opens a page, or a client that shows one and does not like JSON as well.
 pub(super) fn asks_for_page(headers: &HeaderMap) -> bool {
-    accepts(headers, header::ACCEPT, "text/html")
+    let weight = |what: &str| weight(headers, header::ACCEPT, what);
+    weight("text/html") > weight("application/json")
 }
 
 /// The password of HTTP Basic, as the header with which a token is sent elsewhere.

@@ -100,6 +100,12 @@ fn a_browser_shows_the_list_and_the_results_with_the_token_as_its_password() {
     assert!(two.text().contains("href=\"components.csv?rank=2\""));
     // Programs have what they had.
     assert_eq!(server.get("/").json()["tasks"], "tasks");
+    for accepted in ["application/json, text/html;q=0.1", "text/html, application/json", "text/html;q=0", "*/*"] {
+        let found = server.request("GET", "/", &[("accept", accepted)], b"");
+        assert_eq!(found.header("content-type"), "application/json", "{accepted}");
+    }
+    let page = server.request("GET", "/", &[("accept", "application/json;q=0.8, text/html;q=0.9")], b"");
+    assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
     assert_eq!(server.get("/tasks").json()["tasks"], json!([task().digest().to_string()]));
     server.request("GET", &report, &[ADMIN_PASSWORD], b"").refused(403, "token-role", &[]);
     let refused = server.get(&report);
