@@ -16,7 +16,7 @@ use crate::problem::Problem;
 /// proxy may serve them under a path.
 pub(super) async fn show(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, Problem> {
     if asks_for_page(&headers) {
-        return collector::list(&app, &headers);
+        return collector::list(app, &headers).await;
     }
     let about = Json(json!({
         "software": "ldp-pca aggregator",

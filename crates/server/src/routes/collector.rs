@@ -137,10 +137,14 @@ async fn refusal(response: Response) -> Response {
 }
 
 /// The list of collections. Where everybody may see components, everybody may see it.
-pub(super) fn list(app: &App, headers: &HeaderMap) -> Result<Response, Problem> {
+pub(super) async fn list(app: Arc<App>, headers: &HeaderMap) -> Result<Response, Problem> {
     if headers.contains_key(header::AUTHORIZATION) || !app.config.open_recovery {
         app.tokens.check(headers, Role::Collector)?;
     }
+    Ok(Html(blocking(move || list_of(&app)).await?).into_response())
+}
+
+fn list_of(app: &App) -> String {
     let tasks = app.store.tasks();
     let names = |reports: &Arc<dyn TaskReports>| {
         let read = reports.task().schema().columns().iter().filter(|column| column.kind != ColumnKind::Ignored);
@@ -160,7 +164,7 @@ pub(super) fn list(app: &App, headers: &HeaderMap) -> Result<Response, Problem> 
     });
     let mut collections: Vec<Collection<'_>> = collections.collect();
     collections.sort_by_key(|one| (one.columns, one.period));
-    Ok(Html(ldp_pca_page::collections(&collections)).into_response())
+    ldp_pca_page::collections(&collections)
 }
 
 /// Whether a task collects, in words.
@@ -230,9 +234,11 @@ pub(super) async fn components(State(app): State<Arc<App>>, RawQuery(query): Raw
     let page = Page(Asked { asker, ..asked });
     let document = async {
         let (reports, answer) = page.answer(&app).await?;
-        let components = PublishedComponents::of(&answer.found, reports.task())
-            .map_err(|error| Reason::BadRank.because(error.to_string()))?;
-        Ok::<_, Problem>(download("application/json", "components.json", components.to_json().into()))
+        let text = blocking(move || {
+            PublishedComponents::of(&answer.found, reports.task()).map(|components| components.to_json())
+        });
+        let text = text.await?.map_err(|error| Reason::BadRank.because(error.to_string()))?;
+        Ok::<_, Problem>(download("application/json", "components.json", text.into()))
     };
     let answer = document.await;
     if for_everybody { (Extension(ForEverybody), answer).into_response() } else { answer.into_response() }
@@ -241,10 +247,13 @@ pub(super) async fn components(State(app): State<Arc<App>>, RawQuery(query): Raw
 /// `GET /tasks/{id}/components.csv`.
 pub(super) async fn components_table(State(app): State<Arc<App>>, page: Page) -> Result<Response, Problem> {
     let (_, answer) = page.answer(&app).await?;
-    let vectors = answer.found.vectors();
-    let head = (1..=vectors.ncols()).map(|index| format!("component_{index}")).collect();
-    let rows = vectors.row_iter().map(|row| row.iter().copied().collect());
-    table("components.csv", head, &answer.found.asked.feature_names, rows)
+    blocking(move || {
+        let vectors = answer.found.vectors();
+        let head = (1..=vectors.ncols()).map(|index| format!("component_{index}")).collect();
+        let rows = vectors.row_iter().map(|row| row.iter().copied().collect());
+        table("components.csv", head, &answer.found.asked.feature_names, rows)
+    })
+    .await?
 }
 
 /// `GET /tasks/{id}/covariance.csv`.

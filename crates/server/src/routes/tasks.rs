@@ -73,7 +73,7 @@ pub(super) async fn show(State(app): State<Arc<App>>, id: Id) -> Result<Response
 /// `GET /tasks`; for a browser the list of collections.
 pub(super) async fn index(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, Problem> {
     if asks_for_page(&headers) {
-        return collector::list(&app, &headers);
+        return collector::list(app, &headers).await;
     }
     Ok((Extension(ForEverybody), list(State(app)).await).into_response())
 }
