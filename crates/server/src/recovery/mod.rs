@@ -83,7 +83,8 @@ impl Recoveries {
         Self { of_collector: permits(), of_anybody: permits(), of_clients, request_timeout, computed }
     }
 
-    async fn enter(&self, asker: Asker) -> Result<Permit, Problem> {
+    /// Waits until the asker may compute.
+    pub(super) async fn enter(&self, asker: Asker) -> Result<Permit, Problem> {
         let (permits, portion) = match asker {
             Asker::Collector => (&self.of_collector, None),
             Asker::Anybody(client) | Asker::Visitor(client) => {

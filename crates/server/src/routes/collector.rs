@@ -21,7 +21,7 @@ use ldp_pca_page::{CSP, Collection, Live, ResultPage};
 use serde_json::Value;
 
 use super::blocking;
-use super::recovery::{Asked, check_minimum, check_waves, recover};
+use super::recovery::{Asked, check_minimum, check_waves, in_time, recover};
 use crate::app::{App, unix_time};
 use crate::origins::RESOURCE_POLICY;
 use crate::problem::{Problem, Reason};
@@ -262,7 +262,7 @@ pub(super) async fn covariance_table(State(app): State<Arc<App>>, Page(asked): P
     asked.wanted?;
     check_waves(&app, &asked.waves, asked.waves.last().counts())?;
     let names = reports.task().schema().feature_names();
-    let matrix = app.recoveries.covariance(asker, reports).await?.matrix;
+    let matrix = in_time(&app, app.recoveries.covariance(asker, reports)).await?.matrix;
     blocking(move || {
         let rows = matrix.row_iter().map(|row| row.iter().copied().collect());
         table("covariance.csv", names.clone(), &names, rows)
@@ -275,7 +275,13 @@ pub(super) async fn aggregate(State(app): State<Arc<App>>, id: Id, headers: Head
     app.tokens.check(&headers, Role::Collector)?;
     let reports = app.find(id)?;
     check_minimum(&app, &*reports, reports.counts(), "")?;
-    let bytes = blocking(move || reports.aggregate().map(|sums| sums.to_bytes())).await?;
+    let permit = in_time(&app, app.recoveries.enter(Asker::Collector)).await?;
+    let bytes = blocking(move || {
+        let bytes = reports.aggregate().map(|sums| sums.to_bytes());
+        drop(permit);
+        bytes
+    });
+    let bytes = bytes.await?;
     Ok(download("application/octet-stream", "aggregate.ldpa", bytes.map_err(Problem::internal)?))
 }
 

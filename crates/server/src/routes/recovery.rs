@@ -139,6 +139,11 @@ pub(super) async fn recover(
     check_waves(app, waves, last)?;
     let collection = app.collection(&waves.first);
     let computed = collection.recovery.answer(&app.recoveries, asker, waves, wanted, waves.records(last));
+    in_time(app, computed).await
+}
+
+/// What is computed, if that is soon.
+pub(super) async fn in_time<T>(app: &App, computed: impl Future<Output = Result<T, Problem>>) -> Result<T, Problem> {
     timeout(app.config.request_timeout, computed).await.unwrap_or_else(|_| {
         Err(Reason::RecoveryTimeout.because("the components are still being computed: ask again later"))
     })
