@@ -21,7 +21,7 @@ const EXAMPLE: &str = "replace-me";
 pub(super) enum Role {
     /// Adds, changes and deletes tasks, and asks for many report ids.
     Admin,
-    /// Sees components.
+    /// Sees components and sums, whose differences are single reports.
     Collector,
 }
 

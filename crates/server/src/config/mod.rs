@@ -212,7 +212,8 @@ pub struct LogConfig {
     /// `error`, `warn`, `info`, `debug` (a line for every request) or `trace`, or a filter such as
     /// `info,ldp_pca=debug`. Default `info`.
     pub level: String,
-    /// The file of the audit trail: a line of JSON for each change by an admin, erasure and deletion. Default none.
+    /// The file of the audit trail: a line of JSON for each change by an admin, download of sums, erasure and deletion.
+    /// Default none.
     pub audit: Option<PathBuf>,
     /// Whether lines of the audit trail have the client's address. The log itself never has one. Default false.
     pub addresses: bool,

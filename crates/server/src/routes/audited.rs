@@ -1,6 +1,6 @@
-//! The layer around routes that need an admin's token, or erase: each action with a known token, and each erasure that
-//! was done without one, has a line in the audit trail. A client that does not wait for the answer does not stop the
-//! action or its line.
+//! The layer around routes that need an admin's token, erase, or give the sums: each action with a known token, and
+//! each erasure that was done without one, has a line in the audit trail. A client that does not wait for the answer
+//! does not stop the action or its line.
 
 use std::sync::Arc;
 
@@ -33,6 +33,7 @@ fn action_of(method: &Method, route: &str) -> Option<&'static str> {
         ("PUT", "/tasks/{id}") => Some("task-put"),
         ("DELETE", "/tasks/{id}") => Some("task-delete"),
         ("POST", "/tasks/{id}/erasures") => Some("reports-erase"),
+        ("GET", "/tasks/{id}/aggregate") => Some("sums-read"),
         _ => None,
     }
 }

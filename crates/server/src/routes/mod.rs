@@ -117,7 +117,9 @@ fn router(app: Arc<App>, www: Option<&Path>) -> Router {
         .route("/tasks/{id}/components", get(collector::components))
         .route("/tasks/{id}/components.csv", get(collector::components_table))
         .route("/tasks/{id}/covariance.csv", get(collector::covariance_table))
-        .route("/tasks/{id}/aggregate", get(collector::aggregate));
+        .route("/tasks/{id}/aggregate", get(collector::aggregate))
+        // Inside the collectors' layer, which reads passwords.
+        .route_layer(from_fn_with_state(Arc::clone(&app), audited::layer));
     let at_once = in_browsers(listed)
         .route("/metrics", get(metrics::show))
         .route("/openapi.json", get(openapi::show))
@@ -136,9 +138,9 @@ fn router(app: Arc<App>, www: Option<&Path>) -> Router {
         .route("/tasks/{id}/recovery", get(recovery::show))
         .route("/tasks/{id}/events", get(events::listen))
         .route(GATEWAY, get(gateway::keys).post(gateway::take))
-        .merge(in_browsers(results))
         .merge(relayed)
         .route_layer(from_fn_with_state(Arc::clone(&app), audited::layer))
+        .merge(in_browsers(results))
         .method_not_allowed_fallback(async || Problem::method_not_allowed())
         // Bodies are bounded where they are read.
         .layer(DefaultBodyLimit::disable())
