@@ -219,7 +219,16 @@ pub(super) async fn report(
 }
 
 /// `GET /tasks/{id}/components`. Where they are published, everybody gets those that a test finds, and chooses nothing.
-pub(super) async fn components(State(app): State<Arc<App>>, RawQuery(query): RawQuery, Page(asked): Page) -> Response {
+/// Why there are none is for everybody too.
+pub(super) async fn components(
+    State(app): State<Arc<App>>,
+    page: Result<Page, Problem>,
+    RawQuery(query): RawQuery,
+) -> Response {
+    let Page(asked) = match page {
+        Ok(page) => page,
+        Err(problem) => return (Extension(ForEverybody), problem).into_response(),
+    };
     let has_query = query.is_some_and(|query| !query.is_empty());
     let asker = match asked.asker {
         Ok(Asker::Collector) => Ok(Asker::Collector),
@@ -237,7 +246,8 @@ pub(super) async fn components(State(app): State<Arc<App>>, RawQuery(query): Raw
         let text = blocking(move || {
             PublishedComponents::of(&answer.found, reports.task()).map(|components| components.to_json())
         });
-        let text = text.await?.map_err(|error| Reason::BadRank.because(error.to_string()))?;
+        let reason = if has_query { Reason::BadRank } else { Reason::NoComponents };
+        let text = text.await?.map_err(|error| reason.because(error.to_string()))?;
         Ok::<_, Problem>(download("application/json", "components.json", text.into()))
     };
     let answer = document.await;

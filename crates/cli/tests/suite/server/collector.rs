@@ -184,6 +184,9 @@ fn published_components_are_for_everybody_who_then_chooses_nothing() {
     let (components, body) = (path(&task(), "/components"), body_of(1, 2_000));
     let visited = |query: &str| server.request("GET", &format!("{components}{query}"), &[ELSEWHERE], b"");
     visited("").refused(401, "token-missing", &[]);
+    let unknown = server.request("GET", &path(&other_task(), "/components"), &[ELSEWHERE], b"");
+    unknown.refused(404, "unknown-task", &[]);
+    assert_eq!(unknown.header("access-control-allow-origin"), "*");
     folder.write("token", ADMIN);
     folder.run(&format!("task put task.json --publish --url {} --token-file token", server.url(""))).ok();
     assert_eq!(server.status(&task())["settings"], json!({"publish": true}));
