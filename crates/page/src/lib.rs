@@ -53,8 +53,8 @@ pub struct Live<'a> {
 pub struct Collection<'a> {
     /// The digest of the task, in hexadecimal digits.
     pub digest: String,
-    /// Relative link to the page of the result.
-    pub link: String,
+    /// Relative link to the page of the result, if it has one.
+    pub link: Option<String>,
     /// The period of the task, if it has one.
     pub period: Option<&'a str>,
     /// The names of the columns.
@@ -122,7 +122,7 @@ pub fn collections(list: &[Collection<'_>]) -> String {
                 p { "There are none yet." }
             } @else {
                 table {
-                    caption { "The collections of this aggregator. Each leads to its result." }
+                    caption { "The collections of this aggregator, with links to their results." }
                     thead {
                         tr {
                             th scope="col" { "Collection" }
@@ -135,7 +135,10 @@ pub fn collections(list: &[Collection<'_>]) -> String {
                         @for one in list {
                             tr {
                                 th scope="row" {
-                                    a href=(one.link) { (one.period.unwrap_or("Result")) }
+                                    @match &one.link {
+                                        Some(link) => a href=(link) { (one.period.unwrap_or("Result")) },
+                                        None => (one.period.unwrap_or("No result of its own")),
+                                    }
                                     br;
                                     code .small title=(one.digest) { (one.digest.get(..12).unwrap_or(&one.digest)) }
                                 }
@@ -198,7 +201,10 @@ fn so_far(live: Live<'_>) -> Markup {
                 h2 id="counts" { "Reports so far" }
                 figure {
                     (PreEscaped(ldp_pca_pictures::counts(live.counts, [&date(first), &date(last)], "counts-")))
-                    figcaption { (grouped(count)) " reports by " (date(last)) ". This page is of all of them." }
+                    figcaption {
+                        (grouped(count)) " reports by " (date(last)) ". This page is of all of them. The curve begins \
+                        when the server was started."
+                    }
                 }
             }
         }

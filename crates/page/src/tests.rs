@@ -235,6 +235,7 @@ fn names_from_outside_are_texts_and_the_live_part_is_there_where_it_is_asked_for
         "href=\"components.json?a=1&amp;b=&quot;\" download>",
         "<a href=\"../\">All collections</a>",
         "500 reports by 9 Nov 2004",
+        "begins when the server was started",
     ] {
         assert!(found.contains(part), "{part}: {found}");
     }
@@ -251,18 +252,20 @@ fn the_list_leads_to_every_collection() {
     let columns: Vec<String> = (0..40).map(|column| format!("<c{column}>")).collect();
     let one = Collection {
         digest: "ab".repeat(32),
-        link: "tasks/ab/report".into(),
+        link: Some("tasks/ab/report".into()),
         period: Some("2026-W48"),
         columns: &columns,
         records: 12_345,
         state: "collecting",
     };
-    let list = collections(&[one.clone(), Collection { period: None, ..one }]);
+    let none = Collection { link: None, ..one.clone() };
+    let list = collections(&[none, one.clone(), Collection { period: None, ..one }]);
     check(&list);
     for part in [
         "<a href=\"tasks/ab/report\">2026-W48</a>",
         "<a href=\"tasks/ab/report\">Result</a>",
         "&lt;c29&gt;</bdi> and <bdi>10 more",
+        "<th scope=\"row\">2026-W48<br>",
         "12,345",
     ] {
         assert!(list.contains(part), "{part}: {list}");

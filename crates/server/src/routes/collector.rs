@@ -25,7 +25,7 @@ use super::recovery::{Asked, check_minimum, check_waves, in_time, recover};
 use crate::app::{App, unix_time};
 use crate::origins::RESOURCE_POLICY;
 use crate::problem::{Problem, Reason};
-use crate::recovery::{Answer, Asker};
+use crate::recovery::{Answer, Asker, Waves};
 use crate::request::{Id, weight};
 use crate::store::TaskReports;
 use crate::tokens::{Role, after};
@@ -40,6 +40,9 @@ const DOWNLOADS: [(&str, &str); 4] = [
     ("Covariance, without its noise (CSV)", "covariance.csv"),
     ("Sums of the reports, for another recovery (LDPA)", "aggregate"),
 ];
+
+/// So many of them, the first ones, are of both waves where the page is.
+const OF_BOTH: usize = 2;
 
 /// The header of a page that no page of another origin has a handle of.
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
@@ -152,11 +155,13 @@ fn list_of(app: &App) -> String {
     };
     let columns: Vec<Vec<String>> = tasks.iter().map(names).collect();
     let collections = tasks.iter().zip(&columns).map(|(reports, columns)| {
-        let digest = reports.task().digest().to_string();
+        let (task, digest) = (reports.task(), reports.task().digest().to_string());
+        // The reports of others have no components of their own.
+        let has_result = task.refinement().is_none() && task.moments().is_ok();
         Collection {
-            link: format!("tasks/{digest}/report"),
+            link: has_result.then(|| format!("tasks/{digest}/report")),
             digest,
-            period: reports.task().period(),
+            period: task.period(),
             columns,
             records: reports.counts().records,
             state: state(app, &**reports),
@@ -192,10 +197,10 @@ impl FromRequestParts<Arc<App>> for Page {
 
 impl Page {
     /// The components, and the reports that they are of.
-    async fn answer(self, app: &App) -> Result<(Arc<dyn TaskReports>, Arc<Answer>), Problem> {
+    async fn answer(self, app: &App) -> Result<(Waves, Arc<Answer>), Problem> {
         let Asked { waves, asker, wanted, .. } = self.0;
         let answer = recover(app, asker?, &waves, wanted?, waves.last().counts()).await?;
-        Ok((waves.first, answer))
+        Ok((waves, answer))
     }
 }
 
@@ -205,13 +210,18 @@ pub(super) async fn report(
     RawQuery(query): RawQuery,
     page: Page,
 ) -> Result<Response, Problem> {
-    let (reports, answer) = page.answer(&app).await?;
+    let (Waves { first: reports, second }, answer) = page.answer(&app).await?;
     // Of the same question.
     let query = query.map(|query| format!("?{query}")).unwrap_or_default();
     let links = DOWNLOADS.map(|(label, path)| (label, format!("{path}{query}")));
-    let counts = app.history.of(reports.task().digest(), unix_time(), reports.counts().records);
+    let mut counts = app.history.of(reports.task().digest(), unix_time(), reports.counts().records);
     let html = blocking(move || {
-        let downloads = links.each_ref().map(|(label, link)| (*label, link.as_str()));
+        let mut downloads = links.iter().map(|(label, link)| (*label, link.as_str())).collect::<Vec<_>>();
+        if second.is_some() {
+            // The others are of the first wave alone.
+            downloads.truncate(OF_BOTH);
+            counts.clear();
+        }
         let live = Live { downloads: &downloads, counts: &counts, list: LIST };
         ldp_pca_page::result(&ResultPage { task: reports.task(), answer: &answer.found, live: Some(live) })
     });
@@ -242,9 +252,9 @@ pub(super) async fn components(
     let for_everybody = !matches!(asker, Ok(Asker::Collector));
     let page = Page(Asked { asker, ..asked });
     let document = async {
-        let (reports, answer) = page.answer(&app).await?;
+        let (waves, answer) = page.answer(&app).await?;
         let text = blocking(move || {
-            PublishedComponents::of(&answer.found, reports.task()).map(|components| components.to_json())
+            PublishedComponents::of(&answer.found, waves.first.task()).map(|components| components.to_json())
         });
         let reason = if has_query { Reason::BadRank } else { Reason::NoComponents };
         let text = text.await?.map_err(|error| reason.because(error.to_string()))?;

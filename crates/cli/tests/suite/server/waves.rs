@@ -200,6 +200,10 @@ fn components_of_both_waves_are_those_of_the_command_line() {
     server.put(&second, &TaskSettings { open_recovery: Some(false), ..settings.clone() });
     refused(401, "token-missing", &[]);
     let asked = server.ask(Some(COLLECTOR), "GET", &path(&task(), "/recovery?rank=1&refined=true"), b"");
+    let page = |query: &str| server.ask(Some(COLLECTOR), "GET", &path(&task(), &format!("/report{query}")), b"");
+    assert!(page("?rank=1&refined=true").text().contains("href=\"components.csv?rank=1&amp;refined=true\""));
+    let of_one = ["", "?rank=1&refined=true"].map(|query| page(query).text().contains("href=\"aggregate"));
+    assert_eq!(of_one, [true, false]);
     assert_eq!(asked.body, answer.body);
     server.put(&second, &settings);
 
