@@ -8,10 +8,11 @@ use std::sync::{Arc, Mutex as Lock, Weak};
 use std::time::{Duration, Instant};
 
 use crate::locks::hold;
+use futures_util::FutureExt as _;
 use ldp_pca::internal::recovery::{Decomposition, Denoised};
 use ldp_pca::recovery::HeldOutUse;
 use prometheus_client::metrics::counter::Counter;
-use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Mutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 
 pub(super) use self::answer::Answer;
@@ -25,7 +26,8 @@ use super::store::{Counts, TaskReports, is_of};
 /// Questions per task whose answers are kept. Beyond them the least recently asked one is forgotten.
 const KEPT: usize = 16;
 
-/// How long an answer will do for published components, which all visitors of a page ask for.
+/// How long an answer will do for published components, which all visitors of a page ask for, until a newer one is
+/// computed.
 const PUBLISHED_LASTS: Duration = Duration::from_secs(60);
 
 /// Computations that one client without the collector's token may start, or wait for, at the same time.
@@ -123,13 +125,18 @@ pub(super) struct RecoveryCache {
 }
 
 /// A question, the second wave's reports that it is about too, and the answer.
-type Kept = (Wanted, Option<Weak<dyn TaskReports>>, Slot);
+type Kept = (Wanted, Option<Weak<dyn TaskReports>>, Arc<Slot>);
 
-/// The answer to one question. While it is computed, others wait for it rather than compute it again.
-type Slot = Arc<Mutex<Option<Arc<Answer>>>>;
+/// The answer to one question.
+#[derive(Default)]
+struct Slot {
+    /// Held while it is computed: others wait for it rather than compute it again.
+    computing: Arc<Mutex<()>>,
+    last: Lock<Option<Arc<Answer>>>,
+}
 
 impl RecoveryCache {
-    /// The components of a state with `records` reports or more.
+    /// The components of a state with `records` reports or more. A visitor gets the last ones at once.
     pub(super) async fn answer(
         &self,
         recoveries: &Recoveries,
@@ -141,34 +148,45 @@ impl RecoveryCache {
         // Reports are summed before they are counted, so an answer can be of a newer state than the count.
         let lasts = if let Asker::Visitor(_) = asker { PUBLISHED_LASTS } else { Duration::ZERO };
         let is_fresh = |answer: &Arc<Answer>| answer.records >= records || answer.made.elapsed() < lasts;
-        let fresh = |last: &Option<Arc<Answer>>| last.clone().filter(is_fresh);
         let slot = self.slot(wanted.clone(), waves.second.as_ref());
-        if let Some(answer) = fresh(&*slot.lock().await) {
+        let last = || hold(&slot.last).clone();
+        let start = |computing: OwnedMutexGuard<()>, permit: Permit| {
+            let (waves, wanted, slot) = (waves.clone(), wanted.clone(), Arc::clone(&slot));
+            let (decomposition, computed) = (Arc::clone(&self.decomposition), recoveries.computed.clone());
+            // The sparse solver stops early enough that its answer is still in time.
+            let deadline = Instant::now() + recoveries.request_timeout * 3 / 4;
+            // Both move into the task: if the request is given up, the answer still serves the next one, and nothing
+            // else is started beside it.
+            spawn_blocking(move || {
+                let answer = Arc::new(compute(&waves, &wanted, records, &decomposition, deadline)?);
+                *hold(&slot.last) = Some(Arc::clone(&answer));
+                computed.inc();
+                drop((computing, permit));
+                Ok::<_, Problem>(answer)
+            })
+        };
+        if let (Asker::Visitor(_), Some(published)) = (asker, last()) {
+            let permit = if is_fresh(&published) { None } else { recoveries.enter(asker).now_or_never() };
+            if let (Some(Ok(permit)), Ok(computing)) = (permit, Arc::clone(&slot.computing).try_lock_owned()) {
+                // For the next visitor.
+                drop(start(computing, permit));
+            }
+            return Ok(published);
+        }
+        drop(slot.computing.lock().await);
+        if let Some(answer) = last().filter(is_fresh) {
             return Ok(answer);
         }
         // Before the slot is held, so that waiting for a permit keeps nobody else from the answer.
         let permit = recoveries.enter(asker).await?;
-        let mut last = slot.lock_owned().await;
-        if let Some(answer) = fresh(&last) {
+        let computing = Arc::clone(&slot.computing).lock_owned().await;
+        if let Some(answer) = last().filter(is_fresh) {
             return Ok(answer);
         }
-        let (waves, decomposition) = (waves.clone(), Arc::clone(&self.decomposition));
-        // The sparse solver stops early enough that its answer is still in time.
-        let deadline = Instant::now() + recoveries.request_timeout * 3 / 4;
-        // Slot and permit move into the task: if the request is given up, the answer still serves the next one, and
-        // nothing else is started beside it.
-        let computed = spawn_blocking(move || {
-            let answer = Arc::new(compute(&waves, &wanted, records, &decomposition, deadline)?);
-            *last = Some(Arc::clone(&answer));
-            drop(permit);
-            Ok::<_, Problem>(answer)
-        });
-        let answer = computed.await.unwrap_or_else(|error| Err(Problem::internal(error)))?;
-        recoveries.computed.inc();
-        Ok(answer)
+        start(computing, permit).await.unwrap_or_else(|error| Err(Problem::internal(error)))
     }
 
-    fn slot(&self, wanted: Wanted, second: Option<&Arc<dyn TaskReports>>) -> Slot {
+    fn slot(&self, wanted: Wanted, second: Option<&Arc<dyn TaskReports>>) -> Arc<Slot> {
         let mut answers = hold(&self.answers);
         let is_asked = |(kept, of, _): &Kept| {
             *kept == wanted
@@ -179,7 +197,7 @@ impl RecoveryCache {
         };
         let slot = match answers.iter().position(is_asked) {
             Some(place) => answers.remove(place).2,
-            None => Slot::default(),
+            None => Arc::default(),
         };
         if answers.len() == KEPT {
             answers.remove(0);
@@ -190,7 +208,7 @@ impl RecoveryCache {
 
     /// The predicted error of the components asked for last, as a share of a random subspace's, and their number.
     pub(super) fn predicted_error(&self) -> Option<(usize, f64)> {
-        hold(&self.answers).iter().rev().find_map(|(.., slot)| slot.try_lock().ok()?.as_ref()?.predicted_error)
+        hold(&self.answers).iter().rev().find_map(|(.., slot)| hold(&slot.last).as_ref()?.predicted_error)
     }
 }
 
