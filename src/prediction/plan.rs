@@ -198,7 +198,8 @@ impl Planner {
     }
 
     /// The least epsilon (between 0.001 and 16, to a millionth, rounded up) from which on `records` reports reach
-    /// `target`; `None` when 16 is not enough. The mechanism is rebuilt for every epsilon, with the best parameters there.
+    /// `target`; `None` when 16 is not enough. The mechanism is rebuilt for every epsilon, with the best parameters
+    /// there.
     ///
     /// # Errors
     /// [`PredictionError::Target`], [`PredictionError::Noise`] without records; [`PredictionError::Mechanism`] when the

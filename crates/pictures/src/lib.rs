@@ -209,7 +209,7 @@ mod tests {
             let answer = answer.with_components(vec![loadings(0.0), loadings(1.6)], vec![0.3, 0.2]);
             let eigenvalues = vec![0.1; dimension];
             for (picture, prefix) in [
-                (spectrum(&answer, &eigenvalues, 1, "spectrum-"), "spectrum-"),
+                (spectrum(&eigenvalues, 0.05, 1, "spectrum-"), "spectrum-"),
                 (map(&answer, [(0, "Pattern 1"), (1, "Pattern 2")], "map-"), "map-"),
                 (counts(&[(5, 0), (9, 123_456)], ["then", "now"], "counts-"), "counts-"),
                 (counts(&[(5, 7), (5, 7)], ["then", "now"], "counts-"), "counts-"),

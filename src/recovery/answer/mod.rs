@@ -133,7 +133,7 @@ pub fn answer(
     let pull = |hostile| HostilePull::new(hostile, answer.asked.records, |count| covariance.pull(reports, count));
     answer.trust.hostile = question.hostile.map(pull);
     if question.test_rank && When::Quick.decompose(matrix.nrows()) {
-        let (test, untested) = RankTest::watched(matrix, &law, DRAWS, &mut |step| work.watch.flow(step))?;
+        let (test, untested) = RankTest::in_time(matrix, &law, &mut |step| work.watch.flow(step))?;
         answer.trust.rank_test = Some(test);
         work.watch.unfinished.extend(untested);
     }

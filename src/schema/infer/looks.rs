@@ -19,11 +19,13 @@ pub(super) enum Looks {
 }
 
 impl Looks {
-    pub(super) fn of(text: &str) -> Self {
+    pub(super) fn of(field: &str) -> Self {
+        let text = &*in_ascii(field);
         if is_identifier(text) {
             return Self::Identifier;
         }
-        if is_free_text(text) {
+        // Of what is published, with all that is not seen.
+        if is_free_text(text) || field.chars().nth(LONGEST).is_some() {
             return Self::FreeText;
         }
         if !text.contains(char::is_numeric) {
@@ -48,7 +50,7 @@ impl Looks {
 /// What is odd about a category that may identify somebody; none of any other.
 #[must_use]
 pub fn identifying(category: &str) -> Option<Oddity> {
-    match Looks::of(&in_ascii(category.trim())) {
+    match Looks::of(category.trim()) {
         Looks::Identifier => Some(Oddity::Identifiers),
         Looks::FreeText => Some(Oddity::FreeTexts),
         _ => None,
@@ -261,7 +263,9 @@ mod tests {
     #[test]
     fn documents_are_no_categories() {
         let long = "x".repeat(65);
-        for text in [&*long, "<p>Moved</p>", "<br/>", "<!-- -->", r#"{"a": 1}"#, r#"[{"a": 1}]"#, "a\0b", "\u{1b}[0m"] {
+        let unseen = format!("{}\u{feff}x", &long[2..]);
+        let marked = ["<p>Moved</p>", "<br/>", "<!-- -->", r#"{"a": 1}"#, r#"[{"a": 1}]"#, "a\0b", "\u{1b}[0m"];
+        for text in [&*long, &unseen].into_iter().chain(marked) {
             assert_eq!(Looks::of(text), Looks::FreeText, "{text}");
             assert_eq!(identifying(text), Some(Oddity::FreeTexts), "{text}");
         }

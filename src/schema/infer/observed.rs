@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::super::table::stands_for_missing;
 use super::super::{Column, ColumnKind, MAX_DIMENSION, OTHER, SchemaError, Unseen};
 use super::looks::{self, Looks};
-use super::numbers::{NumberForms, in_ascii, is_padded, plain_number};
+use super::numbers::{NumberForms, is_padded, plain_number};
 use super::{InferenceOptions, Oddity, Scaling, Warning};
 
 /// The facts about one column so far.
@@ -117,7 +117,7 @@ impl Observed {
         } else if self.asked != Asked::Nothing {
             self.texts += 1;
         } else {
-            let looks = Looks::of(&in_ascii(field));
+            let looks = Looks::of(field);
             match looks {
                 Looks::Number(forms) => {
                     self.formatted += 1;

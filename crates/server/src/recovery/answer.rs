@@ -132,18 +132,19 @@ impl Answer {
                 ControlFlow::Break(Stop::OutOfTime)
             }
         };
-        let answer = with_estimate(reports, |reports, covariance| {
+        let answer = with_estimate(reports, |sums, covariance| {
             let (matrix, law, mut rank) = (covariance.matrix(), covariance.noise_law(), wanted.question.rank);
             let test = wanted.tested.then(|| RankTest::in_time(matrix, &law, &mut watch)).transpose()?;
             if let Some((test, _)) = &test {
                 rank = test.rank().unwrap_or(rank);
             }
             let predict = wanted.question.penalty.is_none() && is_predicted(rank, reports.task());
-            let question = Question { rank, predict, ..wanted.question.clone() };
-            let mut answer = recovery::answer(&question, reports, covariance, &mut watch)?;
-            let (test, untested) = test.unzip();
-            answer.missing.unfinished.extend(untested.flatten());
-            answer.trust.rank_test = test;
+            let question = Question { rank, predict, test_rank: test.is_none(), ..wanted.question.clone() };
+            let mut answer = recovery::answer(&question, sums, covariance, &mut watch)?;
+            if let Some((test, untested)) = test {
+                answer.missing.unfinished.extend(untested);
+                answer.trust.rank_test = Some(test);
+            }
             Ok(answer)
         })?;
         match answer.missing.unfinished.iter().find_map(late) {

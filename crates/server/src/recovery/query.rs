@@ -74,8 +74,7 @@ pub(crate) fn read_question(query: Parameters, dimension: usize, needed: bool) -
         (None, _) => HeldOutUse::Nothing,
     };
     let first = Rank::new(1).map_err(Problem::internal)?;
-    let question =
-        Question { penalty, path, baselines, held_out, test_rank: true, ..Question::new(rank.unwrap_or(first)) };
+    let question = Question { penalty, path, baselines, held_out, ..Question::new(rank.unwrap_or(first)) };
     Ok((Wanted { question, tested: rank.is_none() }, refined))
 }
 

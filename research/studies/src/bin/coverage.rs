@@ -3,8 +3,9 @@
 //! Real records (a CSV file, encoded as `schema infer` does, or the columns of largest variance of an NPY file) or a
 //! synthetic population are collected many times, with replacement, through the real mechanism, and every interval that
 //! `recover` prints is compared with the truth, which is known here. Prints a row of a Markdown table per setting, and
-//! below it the intervals of the share found, of single components, of what they add, of variances, of the total, and of
-//! the share of empty records. Several epsilons, `--epsilon 1,4 --reports 30000,10000`, are a family among which people choose by chance.
+//! below it the intervals of the share found, of single components, of what they add, of variances, of the total, and
+//! of the share of empty records. Several epsilons, `--epsilon 1,4 --reports 30000,10000`, are a family among which
+//! people choose by chance.
 
 use std::ops::ControlFlow;
 
@@ -293,7 +294,8 @@ impl Arguments {
         let [plain, sparse] = &outcome.components;
         let [plain_share, sparse_share] = &outcome.shares;
         println!(
-            "share found, plain {}, sparse {}; components, plain {}, sparse {}; gained {}; variances {}, and {} of noise or ties; total {}; empty {}",
+            "share found, plain {}, sparse {}; components, plain {}, sparse {}; gained {}; variances {}, and {} of \
+             noise or ties; total {}; empty {}",
             plain_share.text(),
             sparse_share.text(),
             plain.text(),
