@@ -1,6 +1,7 @@
 // Records and errors as they cross the boundary to the module: bytes and numbers, whose glue is the smallest.
 
 import { failure } from "./errors.js";
+import { numberIn, rowOrNot, textOf, tried } from "./values.js";
 
 /** The module throws a text, `code: message`. */
 export function translated(error) {
@@ -37,25 +38,8 @@ export function columnsOf(task) {
   return JSON.parse(task).schema.columns;
 }
 
-/** What a numeric column reads of a text, as a form has it: its decimal number, or NaN if it is empty. */
-function numberIn(text) {
-  if (!/\S/.test(text)) return NaN;
-  const number = /^[-+.\de\s]{1,999}$/i.test(text) ? Number(text) : NaN;
-  // Another text fits no numeric column.
-  return Number.isNaN(number) ? text : number;
-}
-
 /** The types that a column's values may have. The first is the one to give. */
 const TYPES = { numeric: ["number"], categorical: ["string", "boolean", "bigint", "number"] };
-
-/** What `read` gives. A record's own getters may throw, which is no reason to have no report. */
-function tried(read, otherwise) {
-  try {
-    return read();
-  } catch {
-    return otherwise;
-  }
-}
 
 /**
  * A record as plain data, `[values, problems]`: for each column a number, a text or null, and all that does not fit the
@@ -66,15 +50,8 @@ export function readRecord(columns, record) {
   const problems = [];
   const note = (reason, message, column) =>
     problems.push(failure(reason === "shape" ? "record" : "schema", message, { column, reason }));
-  const isView = ArrayBuffer.isView(record);
-  const isRow = tried(() => Array.isArray(record) || (isView && record instanceof Float64Array));
-  // By what it is, not by what it holds: a class's tag is on its prototype. Where a column is named `__proto__`, the
-  // prototype may be an answer, which is no class's.
-  const isTagged = tried(() => {
-    const prototype = Object.getPrototypeOf(record);
-    return prototype.constructor.prototype === prototype && !/t Object/.test({}.toString.call(prototype));
-  });
-  if (!isRow && (typeof record !== "object" || !record || isView || isTagged)) {
+  const isRow = rowOrNot(record);
+  if (isRow === undefined) {
     note("shape", `the record is ${kind(record)}: give a plain object, Array or Float64Array`);
     return [[], problems];
   }
@@ -92,12 +69,7 @@ export function readRecord(columns, record) {
       note(found ? "type" : "missing", `column '${name}' is ${type}: give a ${types[0]} or null`, name);
       return null;
     }
-    // No column lists half of a surrogate pair. Of a text that is longer than all that the column lists, and spaces
-    // around that, the beginning is enough: the whole may be too long for the module, or even to be written.
-    const written = () => `${value}`.slice(0, `${listed}`.length + 99).replace(/\p{Cs}/gu, "\ufffd");
-    // More than 64 bits and a sign are no category, and may take minutes to write.
-    const isHuge = typeof value === "bigint" && BigInt.asIntN(65, value) !== value;
-    return isHuge ? null : listed ? tried(written, null) : value;
+    return listed ? textOf(value, listed) : value;
   });
   const { length } = columns;
   if (isRow && tried(() => record.length) !== length) {

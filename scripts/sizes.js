@@ -15,7 +15,7 @@ const README = join(PACKAGE, "README.md");
 const TABLE = /(?<=<!-- sizes -->\n\n)(\|.*\n)*/;
 
 /** What every page with a report has already. */
-const SHARED = ["boundary.js", "errors.js", "reach.js", "report.js", "submit.js"];
+const SHARED = ["boundary.js", "errors.js", "reach.js", "report.js", "submit.js", "values.js"];
 
 /** The names in sizes.json, and their texts in the table. */
 const PARTS = {

@@ -28,6 +28,7 @@ const VALUES = [
   ...NUMBERS.map((value) => () => [value, value, `${value}`]),
   ...TEXTS.map((value) => () => [value, null, value]),
   ...DECIMALS.map(([value, number]) => () => [value, number, value]), () => ["1e999", null, "1e999"],
+  () => [`${" ".repeat(200)}a`, null, "a"], () => [`a${"\u0085".repeat(200)}`, null, "a"],
   () => ["a\ud800", null, "a\ufffd"], () => [true, null, "true"], () => [40n, null, "40"],
   () => [2n ** 64n - 1n, null, "18446744073709551615"], () => [-(2n ** 63n), null, "-9223372036854775808"],
   () => [2n ** 64n], () => [-(2n ** 65n)], () => [HUGE], () => [Symbol("s3cret")], () => [() => "a"], () => [["a"]],

@@ -19,7 +19,7 @@ const FILES = `
   components.js consent-dialog.d.ts consent-dialog.js consent.d.ts consent.js errors.d.ts errors.js index.d.ts
   index.js inline.js instantiate.js lab-api.js lab-exports.js lab-node.js lab.d.ts lab.js ldp-pca-error.js ledger.d.ts
   ledger.js package.json reach.js relay.js report.d.ts report.js seeded.js sentences.d.ts sentences.js submit.d.ts
-  submit.js task.d.ts testing.d.ts testing.js wasm/client/ldp_pca.js wasm/client/ldp_pca_bg.wasm
+  submit.js task.d.ts testing.d.ts testing.js values.js wasm/client/ldp_pca.js wasm/client/ldp_pca_bg.wasm
   wasm/client/ldp_pca_bg.wasm.js wasm/collect.min.js wasm/lab/ldp_pca.js wasm/lab/ldp_pca_bg.wasm
   wasm/methods/ldp_pca.js wasm/methods/ldp_pca_bg.wasm wasm/testing.cjs worker-thread.js worker.d.ts worker.js
   workerd.js
