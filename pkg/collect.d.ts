@@ -26,18 +26,20 @@ export interface CollectOptions extends Pick<ConsentOptions, "labels" | "locale"
   /**
    * How the visitor is asked: a function, which resolves to `true` where the visitor agrees to the statement; or
    * `"given"`, by which your page says that the visitor has agreed to it. By default the page's `<ldp-pca-consent>`
-   * asks, or one that is made for the question.
+   * asks, or one that is made for the question. A function also gets the `signal`, to close what it shows.
    */
-  readonly consent?: "given" | ((statement: ConsentStatement) => boolean | Promise<boolean>);
+  readonly consent?:
+    | "given"
+    | ((statement: ConsentStatement, options: { readonly signal?: AbortSignal }) => boolean | Promise<boolean>);
   /** English by default. */
   readonly sentences?: Sentences;
   /** Of {@link PrivacyLedger.open}: for one `{ maxEpsilon: 4 }`, the limit of all reports of this site together. */
-  readonly ledger?: Partial<LedgerOptions>;
+  readonly ledger?: Partial<Omit<LedgerOptions, "flushOnline" | "onFlush">>;
   /** Stops it; the promise then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
-/** The visitor did not agree: nothing was made of the record, and nothing sent. */
+/** The visitor did not agree: nothing was made of the record, and nothing of it sent. */
 export interface Declined {
   readonly status: "declined";
   readonly error?: undefined;
@@ -47,7 +49,8 @@ export interface Declined {
  * Everything in one call: loads the module, fetches the task, opens the ledger, asks the visitor, and sends this
  * device's one report. A visitor who has a report is not asked again: it is sent if it waits, and its outcome is told.
  *
- * Without a connection the report waits on the device. It is sent by the next call, or by {@link resume}.
+ * Once the aggregator has given the report's number, the report waits on the device where there is no connection. It is
+ * sent by the next call, or by {@link resume}. Without a number there is no report yet, and the promise rejects.
  *
  * @param record - A record; or a form, or its `FormData`, of which {@link formRecord} makes one. It is read when the
  *   visitor has agreed.
@@ -62,7 +65,7 @@ export function collect<const S extends Schema = Schema>(
 /**
  * Sends the reports that earlier visits could not send. Call it when the page starts, and do not wait for it.
  *
- * @param options - Those of {@link collect}, of which it takes `ledger` and `signal`.
+ * @param options - Those of {@link collect}, of which it takes `ledger` and `signal`. Nobody is asked about the storage.
  */
 export function resume(options?: Partial<CollectOptions>): Promise<Outcome[]>;
 

@@ -3,16 +3,17 @@
 import { columnsOf } from "./boundary.js";
 import { complete, consent } from "./consent.js";
 import { failure } from "./errors.js";
+import { aborted } from "./ledger.js";
 import { en } from "./sentences.js";
 import { absolute } from "./submit.js";
 
 /** The calls over the parts of an entry. */
 export function collecting({ init, issuedId, PrivacyLedger, Randomizer, Task }) {
   async function collect(options, record) {
-    const { url, digest, maxEpsilon, maxDelta, consent: ask, ledger: limits, signal, ...wording } = options;
+    const { url, digest, maxEpsilon, maxDelta, consent: ask = shown, ledger: limits, signal, ...wording } = options;
     const { collector, purpose, sentences = en } = wording;
     if (!collector || !purpose) throw failure("argument", "say who asks, and what for: give collector and purpose");
-    if (ask && ask !== "given" && !ask.call) {
+    if (ask !== "given" && !ask.call) {
       throw failure("argument", "consent is a function that asks, or 'given' where your page has asked");
     }
     complete(sentences, en);
@@ -21,18 +22,15 @@ export function collecting({ init, issuedId, PrivacyLedger, Randomizer, Task }) 
     await init();
     const task = await Task.fetch(place, { digest, signal });
     const randomizer = new Randomizer(task, { maxEpsilon, maxDelta });
-    const ledger = await PrivacyLedger.open({ maxEpsilon, maxDelta, ...limits });
+    const ledger = await PrivacyLedger.open({ maxEpsilon, maxDelta, ...limits, flushOnline: false });
     try {
-      const { reports } = await ledger.status();
-      const isOwn = ({ taskDigest, origin }) =>
-        taskDigest === (task.campaign ?? task.digest) && origin === place.origin;
       const sending = { url, signal };
       // Who has a report agreed to it, and there will be no other.
-      if (!reports.some((report) => isOwn(report) && report.state !== "booked")) {
+      if (await ledger.needsConsent(randomizer, sending)) {
         // It comes while the visitor reads.
         sending.id = issuedId(task, sending);
         const statement = consent(task, wording);
-        const agreed = ask === "given" || (await (ask ?? shown)(statement));
+        const agreed = ask === "given" || (await Promise.race([ask(statement, { signal }), aborted(signal)]));
         if (agreed !== true) return { status: /** @type {const} */ ("declined") };
       }
       return await ledger.send(randomizer, isForm(record) ? formRecord(task, record) : record, sending);
@@ -45,25 +43,31 @@ export function collecting({ init, issuedId, PrivacyLedger, Randomizer, Task }) 
 
   async function resume({ ledger: limits, signal } = {}) {
     // Without a storage nothing waits.
-    const ledger = await PrivacyLedger.open({ maxEpsilon: Infinity, onStorageDenied: () => true, ...limits });
+    const own = { maxEpsilon: Infinity, ...limits, onStorageDenied: () => true, flushOnline: false };
+    const ledger = await PrivacyLedger.open(own);
     return ledger.flush({ signal }).finally(() => ledger.close());
   }
 
   return { collect, resume };
 }
 
+/** The dialog that was made for questions, and how many of them are open. */
+let made;
+let asking = 0;
+
 /** Asks with the dialog of the page, or with one of its own. */
-async function shown(statement) {
+async function shown(statement, options) {
   if (!globalThis.document) throw failure("argument", "there is no page to ask in: give consent");
   const { ConsentDialog } = await import("./consent-dialog.js").catch((cause) => {
     throw failure("init", `the dialog did not load: ${cause.message}`, { cause });
   });
-  const own = document.querySelector("ldp-pca-consent");
-  const dialog = own ?? document.body.appendChild(new ConsentDialog());
+  const dialog = document.querySelector("ldp-pca-consent") ?? document.body.appendChild((made = new ConsentDialog()));
+  asking += 1;
   try {
-    return await dialog.ask(statement);
+    return await dialog.ask(statement, options);
   } finally {
-    if (!own) dialog.remove();
+    asking -= 1;
+    if (asking === 0) made?.remove();
   }
 }
 
@@ -71,9 +75,14 @@ function isForm(record) {
   return [globalThis.FormData, globalThis.HTMLFormElement].some((type) => type && record instanceof type);
 }
 
+/** A form's fields, whatever their names. */
+const elementsOf = (form) => Reflect.get(HTMLFormElement.prototype, "elements", form);
+
 export function formRecord(task, form) {
-  const { elements = [] } = form;
-  const data = form.getAll ? form : new FormData(form);
+  // Fields of a form may have any names, of its properties too.
+  const isData = form instanceof FormData;
+  const data = isData ? form : new FormData(form);
+  const elements = isData ? [] : elementsOf(form);
   const columns = columnsOf(task).filter(({ type }) => type !== "ignored");
   // Of entries, so that a column may have any name.
   const entries = columns.map(({ name, type: column }) => {

@@ -149,4 +149,6 @@ export class SubmitError extends LdpPcaError {
 /** The ledger. */
 export class LedgerError extends LdpPcaError {
   readonly code: "storage" | "budget" | "spent" | "destination";
+  /** For `spent`: whether the report was withdrawn. Otherwise it was sent. */
+  readonly withdrawn?: boolean;
 }

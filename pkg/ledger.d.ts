@@ -53,13 +53,15 @@ export type Outcome = {
   readonly taskDigest: string;
   /**
    * The report's id, 32 hexadecimal digits. Show it to the visitor as a receipt, or keep it: with it the aggregator's
-   * operator can erase the report, and without it nobody can find the report.
+   * operator can erase the report, and without it nobody can find the report. `undefined` where none was made, since
+   * the aggregator gave no id for it, or it was withdrawn before.
    */
-  readonly id: string;
+  readonly id: string | undefined;
 } & (
-  | { readonly status: "accepted" | "duplicate" | "relayed"; readonly error?: undefined }
+  | { readonly status: "accepted" | "duplicate" | "relayed"; readonly id: string; readonly error?: undefined }
   | {
       readonly status: "pending";
+      readonly id: string;
       /** The error of the last attempt. */
       readonly error: SubmitError;
       /** The seconds until the server accepts the next request, if it said so. */
@@ -215,6 +217,17 @@ export class PrivacyLedger {
    *   report can be made by another call); the signal's reason.
    */
   send<R>(randomizer: LedgerRandomizer<R>, record: R, options: SendOptions): Promise<Outcome>;
+
+  /**
+   * Whether {@link PrivacyLedger.send} would make a report, to which the visitor has to agree: there is none of the task
+   * yet.
+   *
+   * @param options - As for {@link PrivacyLedger.send}.
+   */
+  needsConsent(
+    randomizer: Pick<LedgerRandomizer<never>, "taskDigest" | "period">,
+    options: SendOptions,
+  ): Promise<boolean>;
 
   /**
    * Makes the one report of this device for the randomizer's task, for an aggregator, and does not send it. The budget

@@ -49,7 +49,7 @@ export class PrivacyLedger {
       if ((await onStorageDenied?.(error)) !== true) throw error;
     }
     ledger.persistent = stored !== undefined;
-    ledger.#change = stored?.change ?? memory();
+    ledger.#change = stored?.change ?? memory(seenIn(name));
     ledger.#retryOn = flushOnline ? "online" : "flush";
     // A report that cannot be sent now, or fails in the storage, is still there for the next time.
     const online = () => ledger.flush().then(onFlush, () => {});
@@ -77,6 +77,13 @@ export class PrivacyLedger {
       const isGiven = "id" in options || entry.relay;
       const id = isGiven ? options.id : this.#parts.issuedId({ digest: entry.wave }, limits);
       return randomizer.randomize(record, { id: await id });
+    });
+  }
+
+  needsConsent(randomizer, options) {
+    return this.#change((entries) => {
+      const found = promiseOf(entries, randomizer, destination(options));
+      return !found || stateOf(found) === "booked";
     });
   }
 
@@ -127,15 +134,13 @@ export class PrivacyLedger {
   /**
    * The task's entry, whose budget is spent: on the disk, before a value of the record is looked at, and nothing gives
    * it back. What waits, or was refused, goes to the new address, of the same origin. What has no report yet gets one
-   * of the wave that is asked, and counts as the larger of both. Anybody can name a parent: a refinement has the entry
-   * of its campaign only if it is for the same period, and asks for the report where that was promised.
+   * of the wave that is asked, and counts as the larger of both.
    */
   #book(randomizer, to) {
     // Only functions have it.
     if (!randomizer?.randomize?.call) throw failure("argument", "give a Randomizer");
     const { taskDigest: wave, guarantee, period } = randomizer;
     const campaign = campaignOf(wave);
-    const isWave = (entry) => entry.campaign === campaign && entry.period === period && isPromisedTo(entry, to);
     const book = (found, entries) => {
       if (found && !isPromisedTo(found, to)) {
         throw spoken("destination", wave, `promised to ${placeOf(found)}: send it there`);
@@ -151,7 +156,7 @@ export class PrivacyLedger {
       fit([...entries.filter((entry) => entry !== found), booked], this.#limits, period);
       return booked;
     };
-    return this.#edit(wave, book, isOf(wave), isWave);
+    return this.#edit(wave, book, (entries) => promiseOf(entries, randomizer, to));
   }
 
   /** The entry with the task's one report, which is that of the first caller, unless it is gone. */
@@ -232,11 +237,11 @@ export class PrivacyLedger {
 
   /**
    * Changes the entry with a key, whatever task it answers by now, to what `change(entry, entries)` gives, which is on
-   * the disk when the promise resolves to it. Instead one can be meant, or else another.
+   * the disk when the promise resolves to it. Instead `find` can find another.
    */
-  #edit(key, change, isMeant = ({ taskDigest }) => taskDigest === key, isOther = isMeant) {
+  #edit(key, change, find = (entries) => entries.find(({ taskDigest }) => taskDigest === key)) {
     return this.#change((entries, write) => {
-      const found = entries.find(isMeant) ?? entries.find(isOther);
+      const found = find(entries);
       const entry = change(found, entries);
       if (entry !== found) write.put(entry);
       return entry;
@@ -272,6 +277,16 @@ function campaignOf(digest) {
 /** Whether an entry was ever booked for a task. */
 function isOf(digest) {
   return ({ waves }) => waves.has(digest);
+}
+
+/**
+ * The entry with a task's one report. Anybody can name a parent: a refinement has the entry of its campaign only if it
+ * is for the same period, and asks for the report where that was promised.
+ */
+function promiseOf(entries, { taskDigest, period }, to) {
+  const campaign = campaignOf(taskDigest);
+  const isWave = (entry) => entry.campaign === campaign && entry.period === period && isPromisedTo(entry, to);
+  return entries.find(isOf(taskDigest)) ?? entries.find(isWave);
 }
 
 /** Where an entry's report goes. */
@@ -314,19 +329,19 @@ function refusal({ refused }) {
 }
 
 function spent({ taskDigest, withdrawn }) {
-  return spoken("spent", taskDigest, withdrawn ? "withdrawn: its budget stays spent" : "sent");
+  return spoken("spent", taskDigest, withdrawn ? "withdrawn: its budget stays spent" : "sent", { withdrawn });
 }
 
 /** The error that says what became of a task's report. */
-function spoken(code, taskDigest, why) {
-  return failure(code, `this device's one report of task ${taskDigest} was ${why}`);
+function spoken(code, taskDigest, why, details) {
+  return failure(code, `this device's one report of task ${taskDigest} was ${why}`, details);
 }
 
-/** Rejects when the signal aborts. */
-function aborted(signal) {
+/** Rejects when the signal aborts, if there is one. */
+export function aborted(signal) {
   return new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    signal.addEventListener("abort", () => reject(signal.reason));
+    if (signal?.aborted) reject(signal.reason);
+    signal?.addEventListener("abort", () => reject(signal.reason));
   });
 }
 
@@ -372,14 +387,18 @@ const LOST = ["AbortError", "InvalidStateError", "UnknownError"];
 /** The entries that this page has seen, by their keys, by the name of the database. */
 const seen = new Map();
 
+function seenIn(name) {
+  if (!seen.has(name)) seen.set(name, new Map());
+  return seen.get(name);
+}
+
 /**
  * The disk's content under a name: `change` as in {@link transact}, and `close`. A connection that the browser closed
  * is opened again, once per call. Nobody knows whether the change that it broke off is on the disk: the change is made
  * anew, from what is there by then.
  */
 async function openDatabase(name) {
-  const known = seen.get(name) ?? new Map();
-  seen.set(name, known);
+  const known = seenIn(name);
   let isClosed = false;
   let opening;
   let database = await connect(name);
@@ -477,8 +496,7 @@ async function transact(database, known, change) {
 }
 
 /** Runs `change(entries, write, stored)` on entries that last as long as the page lives, without a disk. */
-export function memory() {
-  const entries = new Map();
+export function memory(entries = new Map()) {
   const put = (entry) => entries.set(entry.taskDigest, entry);
   return async (change) => {
     const stored = [...entries.values()];

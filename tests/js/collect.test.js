@@ -3,11 +3,10 @@
 import assert from "node:assert/strict";
 import { before, beforeEach, test } from "node:test";
 
-import * as client from "../../pkg/collect-inline.js";
 import * as testing from "../../pkg/testing.js";
-import { RECORD, TASK } from "./task.js";
+import { LIMITS, RECORD, secondWave, TASK } from "./task.js";
 
-const { answers, collect, en, explain, formRecord, PrivacyLedger, reset, resume, sent, Task } = testing;
+const { answers, collect, en, explain, formRecord, PrivacyLedger, Randomizer, reset, resume, sent, Task } = testing;
 
 const said = [];
 let options;
@@ -64,16 +63,40 @@ test("a page asks, or says that it has asked, and says who asks and what for", a
   ]) {
     await assert.rejects(collect({ ...options, ...wrong }, RECORD), { message: words });
   }
-  // The client's own, which would fetch one.
-  await assert.rejects(client.collect({ ...options, digest: undefined }, RECORD), { message: /digest is undefined/ });
+  await assert.rejects(collect({ ...options, digest: undefined }, RECORD), { message: /digest is undefined/ });
   assert.deepEqual([sent.length, await booked()], [0, []]);
   assert.equal((await collect({ ...options, consent: "given" }, RECORD)).status, "accepted");
 });
 
+test("a report that is a promise of its own has a consent of its own", async () => {
+  const second = Task.parse(secondWave(TASK, options.digest));
+  reset({ tasks: [second.toJSON()] });
+  const ledger = await PrivacyLedger.open({ maxEpsilon: 4 });
+  const relay = options.url;
+  await ledger.send(new Randomizer(Task.parse(TASK), LIMITS), RECORD, { relay });
+  const declining = { ...options, digest: second.digest, ledger: { maxEpsilon: 4 }, consent: () => false };
+  assert.equal((await collect(declining, RECORD)).status, "declined");
+  assert.equal(await ledger.needsConsent(new Randomizer(Task.parse(TASK), LIMITS), { relay }), false);
+  assert.equal(sent.length, 1);
+});
+
+test("the signal stops it while the visitor is asked", async () => {
+  const stop = new AbortController();
+  let told;
+  const consent = (statement, { signal }) => {
+    told = signal;
+    stop.abort(new Error("gone"));
+    return new Promise(() => {});
+  };
+  await assert.rejects(collect({ ...options, consent, signal: stop.signal }, RECORD), /gone/);
+  assert.deepEqual([told, sent.length, await booked()], [stop.signal, 0, []]);
+});
+
 test("what cannot be sent is sent by the next call, or on coming back, with the consent that was given", async () => {
   answers("pending");
-  const outcome = await collect(options, RECORD);
+  const outcome = await collect({ ...options, ledger: { flushOnline: true } }, RECORD);
   assert.deepEqual([outcome.status, explain(outcome)], ["pending", en.outcomes.pending]);
+  assert.equal(outcome.retryOn, "flush");
   answers("accepted");
   assert.deepEqual((await resume(options)).map(({ status, id }) => [status, id]), [["accepted", outcome.id]]);
   assert.deepEqual(await resume(), []);
@@ -112,24 +135,53 @@ test("a form's fields are read by the columns: texts of numbers, empty ones, cho
   assert.deepEqual(task.check({ ...record, height: "" }).map(({ column }) => column), ["plan"]);
 });
 
-test("a box without a text of its own is an answer when it is empty, too", () => {
+/** A form as a page's, whose fields hide its properties of their names. */
+class Form {
+  #fields;
+
+  constructor(fields) {
+    this.#fields = fields;
+    for (const field of fields) Object.defineProperty(this, field.name, { value: field, configurable: true });
+  }
+
+  get elements() {
+    return this.#fields;
+  }
+}
+
+/** That of a page, which reads forms. */
+class Data extends FormData {
+  constructor(form) {
+    super();
+    for (const { name, checked, value = "on" } of form ? Reflect.get(Form.prototype, "elements", form) : []) {
+      if (checked) this.append(name, value);
+    }
+  }
+}
+
+test("a box without a text of its own is an answer when it is empty, too", (t) => {
+  const before = globalThis.FormData;
+  Object.assign(globalThis, { FormData: Data, HTMLFormElement: Form });
+  t.after(() => Object.assign(globalThis, { FormData: before, HTMLFormElement: undefined }));
   const columns = [
     { name: "smoker", type: "categorical", values: ["False", "True"], unseen: "zero" },
     { name: "children", type: "numeric", offset: 0, scale: 1 },
     { name: "__proto__", type: "categorical", values: ["a"], unseen: "zero" },
+    { name: "elements", type: "categorical", values: ["a"], unseen: "zero" },
+    { name: "getAll", type: "numeric", offset: 0, scale: 1 },
     { name: "note", type: "ignored" },
   ];
   const task = Task.parse({ ...TASK, schema: { columns } });
-  const form = (...boxes) => {
-    const elements = boxes.map(([name, checked, value, disabled = false]) => {
-      const isWithout = value === undefined;
-      return { name, type: "checkbox", checked, hasAttribute: () => !isWithout, matches: () => disabled };
-    });
-    const getAll = (wanted) =>
-      boxes.filter(([name, checked]) => name === wanted && checked).map(([, , value = "on"]) => value);
-    return { elements, getAll };
-  };
-  const read = (...boxes) => Object.entries(formRecord(task, form(...boxes))).map(([, value]) => value);
+  const form = (...boxes) =>
+    new Form(
+      boxes.map(([name, checked, value, disabled = false]) => {
+        const isWithout = value === undefined;
+        return { name, type: "checkbox", checked, value, hasAttribute: () => !isWithout, matches: () => disabled };
+      }),
+    );
+  const all = (...boxes) => Object.entries(formRecord(task, form(...boxes))).map(([, value]) => value);
+  const read = (...boxes) => all(...boxes).slice(0, 3);
+  assert.deepEqual(all(["elements", true, "a"], ["getAll", true]).slice(3), ["a", 1]);
   assert.deepEqual(read(["smoker", true], ["children", true], ["__proto__", true, "a"]), [true, 1, "a"]);
   assert.deepEqual(read(["smoker", false], ["children", false], ["__proto__", false, "a"]), [false, 0, undefined]);
   assert.deepEqual(read(["smoker", true, undefined, true], ["smoker", false, "x"]), ["on", undefined, undefined]);

@@ -26,7 +26,8 @@ function beside(number, steps) {
 }
 
 /** A ledger that forgets. */
-const open = (limits) => PrivacyLedger.open({ onStorageDenied, ...limits });
+let pages = 0;
+const open = (limits) => PrivacyLedger.open({ name: `page ${(pages += 1)}`, onStorageDenied, ...limits });
 
 /** That the report does not fit, and costs nothing. */
 async function isRefused(ledger, randomizer, part = /./) {

@@ -514,7 +514,7 @@ test("when the device is back online a ledger flushes if its page wants that, un
   assert.equal(device.closed, 2);
 });
 
-test("where storage is denied the page is asked, with the error, and only a plain yes opens a ledger that forgets", async () => {
+test("where storage is denied the page is asked, with the error, and only a plain yes opens one for the page", async () => {
   const asked = [];
   const cause = new TypeError("no storage here");
   const denying = { openDatabase: (name) => (asked.push(name), Promise.reject(cause)) };
@@ -534,9 +534,11 @@ test("where storage is denied the page is asked, with the error, and only a plai
   }
   const ledger = await openOn(denying, { onStorageDenied: async () => true }, { deliver: aggregator().deliver });
   assert.equal(ledger.persistent, false);
-  assert.equal((await ledger.send(randomizerOf(1), RECORD, OWN)).status, "accepted");
+  assert.equal((await ledger.send(randomizerOf(9), RECORD, OWN)).status, "accepted");
   ledger.close();
   assert.deepEqual(asked, ["ldp-pca", ...Array(4).fill("mine"), "ldp-pca"]);
+  const again = await openOn(denying, { onStorageDenied: () => true }, { deliver: () => assert.fail("sent twice") });
+  assert.equal((await again.send(randomizerOf(9), RECORD, OWN)).status, "duplicate");
   // Without words of its own.
   const silent = await openOn({ openDatabase: () => Promise.reject(undefined) }).catch((error) => error);
   assert.match(silent.message, /^the ledger has no storage: the browser gave it up \(let this site store data/);

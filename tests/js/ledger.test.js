@@ -26,7 +26,7 @@ test("without storage there is no ledger, unless the page agrees to one that for
   await refuses(PrivacyLedger.open({ maxEpsilon: 2 }), "storage", /indexedDB/);
   await refuses(PrivacyLedger.open({ maxEpsilon: 2, onStorageDenied: async () => undefined }), "storage", /indexedDB/);
   const aggregator = await Aggregator.during(t, TASK, undefined, OWN_IDS);
-  const ledger = await PrivacyLedger.open({ maxEpsilon: 2, onStorageDenied });
+  const ledger = await PrivacyLedger.open({ name: "1", maxEpsilon: 2, onStorageDenied });
   const one = new Randomizer(Task.parse(TASK), LIMITS);
   const reports = await Promise.all([1, 2, 3].map(() => ledger.report(one, RECORD, { url: aggregator.url })));
   assert.equal(new Set(reports.map((report) => JSON.stringify(report))).size, 1);
@@ -42,7 +42,7 @@ test("a report is made with the id that the aggregator issued, which takes no ot
   const aggregator = await Aggregator.during(t, TASK);
   const task = Task.parse(TASK);
   const one = new Randomizer(task, LIMITS);
-  const ledger = await PrivacyLedger.open({ maxEpsilon: Infinity, onStorageDenied });
+  const ledger = await PrivacyLedger.open({ name: "2", maxEpsilon: Infinity, onStorageDenied });
   const id = await issuedId(task, { url: aggregator.url });
   const report = await ledger.report(one, RECORD, { url: aggregator.url, id });
   assert.equal(Buffer.from(report.bytes.subarray(13, 29)).toString("hex"), id);
@@ -52,7 +52,7 @@ test("a report is made with the id that the aggregator issued, which takes no ot
   assert.deepEqual(again.bytes, report.bytes, "the report that waits is the one, whatever id comes later");
   assert.deepEqual(await ledger.flush(), [{ taskDigest: one.taskDigest, id, status: "accepted" }]);
   ledger.close();
-  const own = await PrivacyLedger.open({ maxEpsilon: Infinity, onStorageDenied });
+  const own = await PrivacyLedger.open({ name: "3", maxEpsilon: Infinity, onStorageDenied });
   await own.report(one, RECORD, { url: aggregator.url });
   const [{ error, status }] = await own.flush();
   assert.deepEqual([status, error.code, error.status, error.type], ["refused", "rejected", 422, "report-not-issued"]);
@@ -63,7 +63,7 @@ test("a report is made with the id that the aggregator issued, which takes no ot
 test("one call books, makes and sends, asks for the id itself, and returns the same again later", async (t) => {
   const aggregator = await Aggregator.during(t, TASK);
   const one = new Randomizer(Task.parse(TASK), LIMITS);
-  const ledger = await PrivacyLedger.open({ maxEpsilon: Infinity, onStorageDenied });
+  const ledger = await PrivacyLedger.open({ name: "4", maxEpsilon: Infinity, onStorageDenied });
   const { taskDigest } = one;
   const stopped = ledger.send(one, RECORD, { url: aggregator.url, signal: AbortSignal.abort("no") });
   assert.equal(await stopped.catch((reason) => reason), "no");
@@ -81,7 +81,7 @@ test("one call books, makes and sends, asks for the id itself, and returns the s
 
 test("a server that is down leaves the report pending, one whose consent is withdrawn is never sent", async () => {
   const one = new Randomizer(Task.parse(TASK), LIMITS);
-  const ledger = await PrivacyLedger.open({ maxEpsilon: Infinity, onStorageDenied });
+  const ledger = await PrivacyLedger.open({ name: "5", maxEpsilon: Infinity, onStorageDenied });
   const id = "0".repeat(32);
   const outcome = await ledger.send(one, RECORD, { url, id: Promise.resolve(id), retries: 0 });
   const { status, error, retryOn, retryAfter } = outcome;
@@ -110,7 +110,7 @@ test("a server that is down leaves the report pending, one whose consent is with
 /** Whether the browser would send a report is all that the author of these tasks sees. */
 test("no series of tasks learns a value from refusals: all are answered, and all are booked", async () => {
   const salary = 52_001;
-  const ledger = await PrivacyLedger.open({ maxEpsilon: 0.01, onStorageDenied });
+  const ledger = await PrivacyLedger.open({ name: "6", maxEpsilon: 0.01, onStorageDenied });
   let refused = 0;
   let answered = 0;
   for (let low = 0, high = 131_072; high - low > 1; ) {
@@ -169,7 +169,7 @@ test("a thousand hostile tasks: refused, or any record has a report, and each is
   t.mock.method(console, "warn", () => {});
   const number = numbersFrom(20_261_122);
   const asked = { refused: 0, answered: 0 };
-  const ledger = await PrivacyLedger.open({ maxEpsilon: Infinity, maxDelta: 1, onStorageDenied });
+  const ledger = await PrivacyLedger.open({ name: "7", maxEpsilon: Infinity, maxDelta: 1, onStorageDenied });
   const digests = new Set();
   while (asked.refused + asked.answered < 1000) {
     const hostile = hostileTask(number);
