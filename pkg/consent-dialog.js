@@ -49,7 +49,8 @@ let sheet;
 // Servers import it too, where there is no document.
 export class ConsentDialog extends (globalThis.HTMLElement ?? Object) {
   #dialog = document.createElement("dialog");
-  #answer;
+  /** The open question: its `text`, its `answer` and what `resolve`s that, and how many are `waiting` for it. */
+  #question;
 
   constructor() {
     super();
@@ -59,11 +60,28 @@ export class ConsentDialog extends (globalThis.HTMLElement ?? Object) {
     this.#dialog.onclose = () => this.#dialog.open || this.#close();
   }
 
-  async ask(statement) {
-    return (await this.choose([statement])) !== undefined;
+  async ask(statement, options) {
+    return (await this.choose([statement], options)) !== undefined;
   }
 
-  choose(statements, { choice } = {}) {
+  choose(statements, { choice, signal } = {}) {
+    signal?.throwIfAborted();
+    const text = JSON.stringify(statements);
+    // A second click is no other question.
+    if (this.#question?.text !== text) this.#show(statements, choice, text);
+    const question = this.#question;
+    question.waiting += 1;
+    return new Promise((resolve, reject) => {
+      question.answer.then(resolve);
+      signal?.addEventListener("abort", () => {
+        reject(signal.reason);
+        question.waiting -= 1;
+        if (question.waiting === 0 && question === this.#question) this.#close();
+      });
+    });
+  }
+
+  #show(statements, choice, text) {
     const several = statements.length > 1;
     const [{ who, leaves, stays, promise, scope, title, agree, decline, locale }] = statements;
     const warning = several && (choice ?? CHOICE[locale.split("-")[0]]);
@@ -107,9 +125,9 @@ export class ConsentDialog extends (globalThis.HTMLElement ?? Object) {
     else dialog.setAttribute("open", "");
     // So that it is read from its beginning, and no key that was meant for the page answers.
     heading.focus();
-    return new Promise((resolve) => {
-      this.#answer = resolve;
-    });
+    let resolve;
+    const answer = new Promise((settle) => (resolve = settle));
+    this.#question = { text, answer, resolve, waiting: 0 };
   }
 
   // Pages may hide what stands within until this script is there.
@@ -122,11 +140,11 @@ export class ConsentDialog extends (globalThis.HTMLElement ?? Object) {
   }
 
   #close(chosen) {
-    const answer = this.#answer;
-    this.#answer = undefined;
+    const question = this.#question;
+    this.#question = undefined;
     this.#dialog.close?.();
     this.#dialog.removeAttribute("open");
-    answer?.(chosen);
+    question?.resolve(chosen);
   }
 }
 

@@ -187,7 +187,7 @@ for (const [name, launch] of Object.entries(BROWSERS)) {
       const answers = await page.evaluate(async (statement) => {
         const dialog = document.querySelector("ldp-pca-consent");
         const first = dialog.ask(statement);
-        const second = dialog.ask(statement);
+        const second = dialog.ask({ ...statement, title: "And now?" });
         // The event of the first closing comes later.
         await new Promise((resolve) => setTimeout(resolve, 50));
         const pending = await Promise.race([second, "asked"]);
