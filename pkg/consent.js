@@ -48,7 +48,7 @@ export function consent(
     purpose,
     bytes: count(reportBytes),
     columns: new Intl.ListFormat(locale, { type: "unit" }).format(
-      read.map(({ name, label = name }) => labels[name] ?? label),
+      read.map(({ name, label = name }) => (Object.hasOwn(labels, name) ? labels[name] : label)),
     ),
     // Of 1000 people, and never fewer than it is.
     others: count(Math.ceil(1000 * detection.falseAlarms)),
@@ -58,7 +58,7 @@ export function consent(
   complete(sentences);
   /** @type {Record<keyof typeof en, string>} */
   const said = {};
-  for (const name in en) said[name] = sentences[name].replace(/\{(\w+)\}/g, (hole, value) => values[value] ?? hole);
+  for (const name in en) said[name] = sentences[name].replace(/\{(\w+)\}/g, (hole, value) => (Object.hasOwn(values, value) ? values[value] : hole));
   // A page that asks again says it in place of the scope.
   const { repeated } = said;
   delete said.repeated;

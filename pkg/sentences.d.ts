@@ -11,6 +11,8 @@ export interface Sentences extends ConsentSentences {
     readonly unreachable: string;
     /** The task has not started. */
     readonly early: string;
+    /** The task is not there any more: a report of an earlier visit may count. */
+    readonly gone: string;
     /** The task has expired, was deleted, or its first wave is over. */
     readonly over: string;
     /** The task has as many reports as it takes. */

@@ -10,12 +10,13 @@ export const en = {
     duplicate: "You took part already. Thank you!",
     relayed: "Your report is on its way. Thank you!",
     pending: "Your report could not be sent yet. It is kept on this device, and sent when you come back.",
-    declined: "You did not agree, and nothing was sent.",
+    declined: "You did not agree, and nothing about you was sent.",
   },
   errors: {
     offline: "You are offline. Please try again when you are connected.",
     unreachable: "This cannot be reached at the moment. Please try again later.",
     early: "This has not begun yet. Please come back later.",
+    gone: "This is over.",
     over: "This is over. Your report was not counted.",
     full: "Enough people have taken part. Your report was not counted.",
     refused: "Your report was not accepted, and was not counted.",
@@ -55,12 +56,13 @@ export const de = {
     duplicate: "Sie haben schon teilgenommen. Vielen Dank!",
     relayed: "Ihr Bericht ist unterwegs. Vielen Dank!",
     pending: "Ihr Bericht konnte noch nicht gesendet werden. Dieses Gerät sendet ihn, wenn Sie wiederkommen.",
-    declined: "Sie haben nicht zugestimmt. Es wurde nichts gesendet.",
+    declined: "Sie haben nicht zugestimmt. Es wurde nichts über Sie gesendet.",
   },
   errors: {
     offline: "Sie sind offline. Bitte versuchen Sie es noch einmal, sobald Sie verbunden sind.",
     unreachable: "Das ist zurzeit nicht erreichbar. Bitte versuchen Sie es später noch einmal.",
     early: "Das hat noch nicht begonnen. Bitte kommen Sie später wieder.",
+    gone: "Das ist vorbei.",
     over: "Das ist vorbei. Ihr Bericht wurde nicht gezählt.",
     full: "Es haben schon genug Menschen teilgenommen. Ihr Bericht wurde nicht gezählt.",
     refused: "Ihr Bericht wurde nicht angenommen und nicht gezählt.",
@@ -86,6 +88,7 @@ const ERRORS = {
   "task-expired": "over",
   "task-refined": "over",
   "not-found": "over",
+  "unknown-path": "page",
   quota: "full",
   refused: "refused",
   rejected: "refused",
@@ -104,8 +107,11 @@ export function explain(told, sentences = en) {
   const { outcomes, errors } = sentences;
   const { status, error = told } = told ?? {};
   if (Object.hasOwn(outcomes, status)) return outcomes[status];
-  // A task that is not there was deleted.
-  const name = error?.status === 404 ? "over" : (ERRORS[error?.type] ?? ERRORS[error?.code]);
+  const { code, status: answer, type, withdrawn } = error ?? {};
+  // The report was sent before.
+  if (code === "spent" && !withdrawn) return outcomes.duplicate;
+  // A task that is not there was deleted; what the visitor sent before may count.
+  const name = code === "fetch" && answer === 404 ? "gone" : (ERRORS[type] ?? ERRORS[code]);
   const isOffline = name === "unreachable" && globalThis.navigator?.onLine === false;
   return errors[isOffline ? "offline" : name] ?? errors.page;
 }

@@ -124,13 +124,16 @@ test("what became of a report, and every error, is told in a sentence without te
     ...codes.map((code) => failure(code, "CORS or connect-src")),
     ...types.map((type) => failure("refused", "CORS", { status: 403, type })),
   ];
+  assert.equal(explain(failure("spent", "")), en.outcomes.duplicate);
+  assert.equal(explain(failure("rejected", "", { status: 404, type: "unknown-path" })), en.errors.page);
+  told.splice(told.findIndex(({ code }) => code === "spent"), 1);
   for (const error of [...told, new TypeError("x is undefined"), "enough", undefined, null]) {
     for (const sentences of [en, de]) {
       assert.ok(Object.values(sentences.errors).includes(explain(error, sentences)), `${error?.code} ${error?.type}`);
     }
   }
   // The errors that a page cannot prevent are none of its mistakes.
-  const mistakes = told.filter((error) => explain(error) === en.errors.page).map(({ code }) => code);
+  const mistakes = told.filter((error) => !error.type && explain(error) === en.errors.page).map(({ code }) => code);
   assert.deepEqual(mistakes, [
     "argument", "task", "max-epsilon", "max-delta", "max-report-bytes", "max-draws", "schema", "record", "report",
     "destination",
@@ -140,14 +143,21 @@ test("what became of a report, and every error, is told in a sentence without te
     ["task-expired", "task-refined", "quota", "task-not-started", "report-checksum"].map((type) => refused(type)),
     ["over", "over", "full", "early", "refused"].map((name) => en.errors[name]),
   );
-  assert.equal(refused(undefined, "spent"), en.errors.withdrawn);
-  assert.equal(explain(failure("fetch", "", { status: 404 })), en.errors.over);
+  assert.equal(explain({ status: "refused", error: failure("spent", "", { withdrawn: true }) }), en.errors.withdrawn);
+  // A report of an earlier visit may count.
+  assert.equal(explain(failure("fetch", "", { status: 404 })), en.errors.gone);
   assert.equal(explain(failure("network", "")), en.errors.unreachable);
   const before = Object.getOwnPropertyDescriptor(globalThis, "navigator") ?? { value: undefined, configurable: true };
   t.after(() => Object.defineProperty(globalThis, "navigator", before));
   Object.defineProperty(globalThis, "navigator", { value: { onLine: false }, configurable: true });
   assert.equal(explain(failure("network", "")), en.errors.offline);
   assert.equal(explain(failure("budget", "")), en.errors.budget);
+});
+
+test("a column may have the name of what every object has", () => {
+  const [height, , plan] = TASK.schema.columns;
+  const task = Task.parse({ ...TASK, schema: { columns: [{ ...height, name: "constructor" }, plan] } });
+  assert.match(consent(task, { labels: { plan: "{toString}" } }).leaves, /from: constructor, \{toString\}\. /);
 });
 
 test("a freed task gives no statement", () => {
