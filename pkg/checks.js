@@ -45,6 +45,13 @@ export function isOwn(address) {
   }
 }
 
+/** The expected digest, if there is one. A caller with an undefined one would accept any task. */
+export function digestIn(options) {
+  const { digest } = options;
+  if (!("digest" in options) || typeof digest === "string") return digest;
+  throw failure("argument", `digest is ${digest}: give 64 hexadecimal digits, or leave it out`);
+}
+
 /** What a refinement takes over from its task. */
 function rest(task) {
   return JSON.stringify({ ...task.toJSON(), version: undefined, mechanism: undefined, refinement: undefined });
@@ -52,11 +59,8 @@ function rest(task) {
 
 /** The text at `url`, if that is JSON of a reasonable length, and the response that it came with. */
 export function fetchText(url, options) {
-  const { digest, signal, timeout = 30_000 } = options;
-  // Otherwise a caller with an undefined digest would accept any task.
-  if ("digest" in options && typeof digest !== "string") {
-    throw failure("argument", `digest is ${digest}: give 64 hexadecimal digits, or leave it out`);
-  }
+  const { signal, timeout = 30_000 } = options;
+  digestIn(options);
   return reach(
     "fetch",
     url,

@@ -2,7 +2,7 @@
 // they are not private: they promise nothing, and the client's own `submit` and ledger refuse them.
 
 import { Randomizer as PrivateRandomizer, Task as FetchedTask } from "./api.js";
-import { asked, expectDigest, isOwn } from "./checks.js";
+import { asked, digestIn, expectDigest, isOwn } from "./checks.js";
 import { collecting } from "./collecting.js";
 import { failure } from "./errors.js";
 import { init as load } from "./inline.js";
@@ -62,7 +62,8 @@ export function init() {
 }
 
 export class Task extends FetchedTask {
-  static async fetch(url, { digest } = {}) {
+  static async fetch(url, options = {}) {
+    const digest = digestIn(options);
     const known = tasks.map((json) => FetchedTask.parse(json));
     const found = known.find((task) => task.digest === digest) ?? known[0];
     if (!found) throw failure("fetch", `no task at ${url}: tests give it beforehand, reset({ tasks: [document] })`);

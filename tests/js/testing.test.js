@@ -139,6 +139,7 @@ test("a task is one that the test gave", async () => {
   reset({ tasks: [TASK, other] });
   const { digest } = Task.parse(other);
   const task = await Task.fetch(url, { digest });
+  await assert.rejects(Task.fetch(url, { digest: undefined }), { code: "argument", message: /digest is undefined/ });
   assert.equal(task.digest, digest);
   assert.ok(task instanceof Task);
   await assert.rejects(Task.fetch(url, { digest: "0".repeat(64) }), { code: "digest" });
