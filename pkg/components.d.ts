@@ -14,7 +14,10 @@ export interface ComponentsFetchOptions {
 
 /** A component in words. */
 export interface ComponentDescription {
-  /** Its share of the total variance; `null` where one of the two is not known. That of noise is not. */
+  /**
+   * Its share of the total variance, above 0 and at most 1; `null` where it is none, or one of the two is not known.
+   * That of noise is not.
+   */
   readonly share: number | null;
   /** The features whose loadings are at least a third of the largest, the largest first. */
   readonly features: { readonly name: string; readonly loading: number }[];
@@ -40,7 +43,8 @@ export class Components {
    * @param json - The text of `components.json`, version 1, or what `JSON.parse` made of it. (What is there twice shows
    *   in the text alone.)
    * @throws {@link LdpPcaError} with code `components` for anything else: other versions, members that are unknown,
-   *   missing or there twice, and numbers that do not fit together.
+   *   missing or there twice, and numbers that do not fit together. Whole numbers in another spelling (`1e2`), a number
+   *   of records that was rounded to 2^53, and any `dialect` of files, which means nothing here, are not refused.
    */
   static parse(json: string | object): Components;
 

@@ -1,15 +1,14 @@
 // Published components on a device: what they are in words, and the scores of its own record. Nothing is sent.
 //
-// Pages may load this alone, so it is small: without WebAssembly, and with its own reading of records, whose rules are
+// Pages may load this alone, so it is small: without WebAssembly, and with its own encoding of records, whose rules are
 // those of boundary.js and of the client's module.
 
 import { LdpPcaError } from "./ldp-pca-error.js";
+import { numberIn, textOf, tried } from "./values.js";
 
 /** The smallest positive normal number. */
 const LEAST = 2 ** -1022;
 const MOST = Number.MAX_VALUE;
-/** The blank space around a text. */
-const BLANKS = /^\p{White_Space}+|\p{White_Space}+$/gu;
 
 export class Components {
   #document;
@@ -18,7 +17,7 @@ export class Components {
     try {
       this.#document = read(typeof json === "string" ? json : JSON.stringify(json));
     } catch (cause) {
-      throw new LdpPcaError("components", `give components.json of version 1, unchanged: ${cause.message}`, { cause });
+      throw new LdpPcaError("components", `no components of version 1: ${cause.message}`, { cause });
     }
     const { components, feature_names: featureNames, records, task: taskDigest } = this.#document;
     Object.assign(this, { featureNames, rank: components.length, records, taskDigest });
@@ -33,7 +32,7 @@ export class Components {
     let text;
     try {
       const response = await fetch(url, { credentials: "omit", signal });
-      if (!response.ok) throw new Error(`the answer is ${response.status}`);
+      if (!response.ok) throw new Error(response.status);
       text = await response.text();
     } catch (cause) {
       signal?.throwIfAborted();
@@ -42,7 +41,7 @@ export class Components {
     const found = new Components(text);
     // A caller with an undefined digest meant one.
     if (!("digest" in options) || found.taskDigest === digest) return found;
-    throw new LdpPcaError("digest", `the components are of task ${found.taskDigest}, and ${digest} was meant`);
+    throw new LdpPcaError("digest", `the task is ${found.taskDigest}, not ${digest}`);
   }
 
   scores(record) {
@@ -57,19 +56,20 @@ export class Components {
 
   describe() {
     const { components, schema, total_variance: total } = this.#document;
-    const labels = namesOf(schema.columns, ({ name, label = name }) => label);
+    const labels = namesOf(schema.columns, "label");
+    const list = new Intl.ListFormat("en-GB");
     return components.map(({ loadings, variance }) => {
       const size = (place) => Math.abs(loadings[place]);
       const places = [...loadings.keys()].sort((one, other) => size(other) - size(one));
       const strong = places.filter((place) => 3 * size(place) >= size(places[0]));
-      const sides = [false, true].map((isOther) => {
-        const side = strong.filter((place) => isOther === loadings[place] * loadings[places[0]] < 0);
-        return new Intl.ListFormat("en-GB").format(side.map((place) => labels[place]));
-      });
+      const sides = [[], []];
+      for (const place of strong) {
+        sides[Number(loadings[place] < 0 !== loadings[places[0]] < 0)].push(labels[place]);
+      }
       return {
-        share: total > 0 && variance !== null ? variance / total : null,
+        share: variance > 0 && variance <= total ? variance / total : null,
         features: strong.map((place) => ({ name: this.featureNames[place], loading: loadings[place] })),
-        text: sides.filter(Boolean).join(", against "),
+        text: sides.map((side) => list.format(side)).filter(Boolean).join(", against "),
       };
     });
   }
@@ -79,28 +79,29 @@ export class Components {
 function encode(columns, record) {
   const isRow = Array.isArray(record) || record instanceof Float64Array;
   if (!isRow && !/t Object/.test({}.toString.call(record))) {
-    throw new LdpPcaError("record", "this is no record: give a plain object, Array or Float64Array");
+    throw new LdpPcaError("record", "give a plain object or Array");
   }
-  // Own enumerable properties only: what an object inherits is not part of the record.
-  const given = new Map(Object.entries(record));
   return columns.flatMap(({ name, type, offset, scale, values = [], unseen }, column) => {
-    const value = given.get(isRow ? `${column}` : name);
-    const isFinite = Number.isFinite(value);
-    if (type === "numeric") return isFinite ? Math.max(-MOST, Math.min(MOST, (value - offset) / scale)) : 0;
-    // More than 64 bits and a sign are no category.
-    const isWhole = typeof value === "bigint" && BigInt.asIntN(65, value) === value;
-    const isCategory = isFinite || isWhole || ["string", "boolean"].includes(typeof value);
-    const text = isCategory ? `${value}`.replace(/\p{Cs}/gu, "\ufffd").replace(BLANKS, "") : null;
+    const key = isRow ? column : name;
+    // Own enumerable properties only: what an object inherits is not part of the record.
+    const value = tried(() => ({}).propertyIsEnumerable.call(record, key) ? record[key] : null);
+    if (type === "numeric") {
+      const number = typeof value === "string" ? numberIn(value) : value;
+      return isNumber(number) ? Math.max(-MOST, Math.min(MOST, (number - offset) / scale)) : 0;
+    }
+    const text = isNumber(value) || /^b|^str/.test(typeof value) ? textOf(value, values) : null;
     let place = values.indexOf(text);
-    if (place < 0) place = values.findIndex((known) => spelled(known) === spelled(text));
-    if (place < 0 && text && unseen === "other") place = values.indexOf(unseen);
+    if (text && place < 0) {
+      place = values.findIndex((known) => spelled(known) === spelled(text));
+      if (place < 0 && unseen === "other") place = values.indexOf(unseen);
+    }
     return values.map((_, index) => Number(index === place));
   });
 }
 
 /** One spelling of a boolean, and of a whole number. */
 function spelled(text) {
-  return /^(true|false)$/i.test(text) ? text.toLowerCase() : (/^(-?\d+)(\.0+)?$/.exec(text)?.[1] ?? text);
+  return /^(true|false)$/i.test(text) ? text.toLowerCase() : text.replace(/^(-?\d+)\.0+$/, "$1");
 }
 
 /** The features over their norm, by the operations of docs/wire-format.md. */
@@ -111,59 +112,39 @@ function withNormOne(features) {
   return relative.map((feature) => feature / norm);
 }
 
-/** The names of the d features, where `named` gives that of a column. */
-function namesOf(columns, named) {
-  return columns.flatMap((column) =>
-    column.type === "numeric" ? named(column) : (column.values ?? []).map((value) => `${named(column)}=${value}`),
-  );
+/** The names of the d features, of columns by their labels or by their names. */
+function namesOf(columns, member) {
+  return columns.flatMap((column) => {
+    const name = column[member] ?? column.name;
+    return column.type === "numeric" ? name : (column.values?.map((value) => `${name}=${value}`) ?? []);
+  });
 }
 
 /** The document, if it is as docs/wire-format.md says. */
 function read(json) {
-  if (new TextEncoder().encode(json).length > 2 ** 24) throw new Error("it has more than 2^24 bytes");
-  let count = 0;
-  const document = JSON.parse(json, function (_, value) {
-    count += !Array.isArray(this);
-    return value;
-  });
-  // Of members with one name the parser keeps the last. (It counts the document itself, too.)
-  const written = json.replace(/"[^"\\]*(\\.[^"\\]*)*"/g, "").split(":").length;
-  if (written !== count) throw new Error("a member is there twice");
-  const { bounding, prediction, schema } = document;
-  for (const column of schema.columns) {
-    const { type, values } = column;
-    check(column, {
-      type: () => ["numeric", "categorical", "ignored"].includes(type),
-      name: isName,
-      label: (label = "-") => isName(label),
-      ...(type === "numeric" && {
-        offset: isScaling,
-        scale: (scale) => isScaling(scale) && isScaling(1 / scale),
-      }),
-      ...(type === "categorical" && {
-        values: () => values.every(isText) && differ(values),
-        unseen: (unseen) => unseen === "zero" || (unseen === "other" && values.includes(unseen)),
-      }),
-    });
-  }
-  const names = namesOf(schema.columns, ({ name }) => name);
+  if (new Blob([json]).size > 2 ** 24) throw new Error("over 2^24 bytes");
+  const document = JSON.parse(json);
+  // Of members with one name the parser keeps the last.
+  const colons = (text) => text.replace(/"[^"\\]*(\\.[^"\\]*)*"/g, "").split(":").length;
+  if (colons(json) !== colons(JSON.stringify(document))) throw new Error("a member twice");
+  const { columns } = document.schema;
+  const names = namesOf(columns, "name");
   const isVector = (values) => values.length === names.length && values.every(isNumber);
   return check(document, {
     version: (version) => version === 1,
     task: (task) => isText(task) && /^[\da-f]{64}$/.test(task),
-    // Nothing is read of the dialect of files.
-    schema: () => check(schema, { columns: (columns) => differ(columns.map(({ name }) => name)), dialect: () => true }),
-    bounding: () =>
-      check(bounding, {
-        type: (type) => ["unit-norm", "clip"].includes(type),
-        ...(bounding.type === "clip" && {
-          radius: (radius) => isNumber(radius) && radius >= 1e-150 && radius <= 1e150,
-        }),
+    schema: (schema) =>
+      check(schema, {
+        columns: () =>
+          differ(columns.map(({ name }) => name)) &&
+          columns.every((column) => ofType(column, COLUMNS, { name: isName, label: maybe(isName) })),
+        dialect: (dialect) => dialect !== null,
       }),
+    bounding: (bounding) => ofType(bounding, BOUNDINGS),
     feature_names: (found) => JSON.stringify(found) === JSON.stringify(names),
     records: (records) => Number.isInteger(records) && records > 0 && records <= 2 ** 53,
-    mean: (mean = names.map(() => 0)) => isVector(mean),
-    total_variance: (total = 0) => isNumber(total),
+    mean: maybe(isVector),
+    total_variance: maybe(isNumber),
     noise_edge: isNumber,
     components: (components) =>
       components.length > 0 &&
@@ -171,22 +152,39 @@ function read(json) {
       components.every((component) =>
         check(component, { loadings: isVector, variance: (variance) => variance === null || isNumber(variance) }),
       ),
-    prediction: () =>
-      prediction === undefined ||
-      check(prediction, { share_found: (share = 0) => isNumber(share), sin_theta_squared: isNumber }),
+    prediction: maybe((prediction) => check(prediction, { share_found: maybe(isNumber), sin_theta_squared: isNumber })),
   });
 }
 
 /** The value, if its members are as the rules say, and no others. What is missing is undefined. */
 function check(value, rules) {
   for (const name in { ...value, ...rules }) {
-    if (!Object.hasOwn(rules, name) || !rules[name](value[name])) throw new Error(`see '${name}'`);
+    if (!Object.hasOwn(rules, name) || !rules[name](value[name], value)) throw new Error(`see '${name}'`);
   }
   return value;
 }
 
+/** The same by the rules of its type, and more. */
+function ofType(value, types, more) {
+  return check(value, { type: (type) => Object.keys(types).includes(type), ...more, ...types[value.type] });
+}
+
+const maybe = (rule) => (value) => value === undefined || rule(value);
 const isText = (value) => typeof value === "string" && !/\p{Cs}/u.test(value);
 const isName = (value) => value && isText(value);
-const isNumber = (value) => Number.isFinite(value);
+const isNumber = Number.isFinite;
 const isScaling = (value) => isNumber(value) && Math.abs(value) <= 1e100;
 const differ = (values) => new Set(values).size === values.length;
+
+const COLUMNS = {
+  numeric: { offset: isScaling, scale: (scale) => isScaling(scale) && isScaling(1 / scale) },
+  categorical: {
+    values: (values) => values.every(isText) && differ(values),
+    unseen: (unseen, { values }) => unseen === "zero" || (unseen === "other" && values.includes(unseen)),
+  },
+  ignored: {},
+};
+const BOUNDINGS = {
+  "unit-norm": {},
+  clip: { radius: (radius) => isNumber(radius) && radius >= 1e-150 && radius <= 1e150 },
+};

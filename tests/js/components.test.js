@@ -95,12 +95,14 @@ test("values of every type are read as the client reads them", () => {
   ];
   const given = [
     null, undefined, NaN, Infinity, 1, 1n, 2n ** 64n - 1n, 2n ** 64n, true, "1", " 1.0\u0085", "TRUE", "\ufeff1", "",
-    "gold", "\ud800", {}, [1], () => 1, Symbol("1"), new String("1"), new Number(1),
+    "gold", "\ud800", "4", " -0.5\n", "1e3", "1e999", "4,5", "0x10", "1 2", "9".repeat(1000), `${" ".repeat(200)}1`,
+    `1${" ".repeat(200)}`, {}, [1], () => 1, Symbol("1"), new String("1"), new Number(1),
   ];
   const rows = given.map((value) => [value, value]);
   const inherited = Object.assign(Object.create({ b: "1" }), { a: 1 });
   const hidden = Object.defineProperty({ a: 1 }, "b", { value: "1" });
-  const others = [{}, { a: 1, c: 1 }, inherited, hidden, Object.create(null), [], [1, 1, 1], Float64Array.of(1, 1)];
+  const throwing = Object.defineProperty({ b: "1" }, "a", { get: () => assert.fail(), enumerable: true });
+  const others = [{}, throwing, { a: 1, c: 1 }, inherited, hidden, Object.create(null), [], [1, 1, 1], Float64Array.of(1, 1)];
   const bounding = { type: "clip", radius: 1 };
   encodes({ ...TASK, schema: { columns }, bounding }, [...rows, ...rows.map(([a, b]) => ({ a, b })), ...others]);
   const components = ofFeatures({ schema: { columns }, bounding }, ["a", ...values.map((value) => `b=${value}`)]);
@@ -146,7 +148,9 @@ test("components in words are their strongest features, by side", () => {
   assert.deepEqual([featureNames, rank, records, taskDigest], [WHOLE.feature_names, 2, 2 ** 53, DIGEST]);
   const all = Components.parse({ ...WHOLE, components: [{ loadings: [0.25, 0.75, 0.25, -0.2], variance: 0.1 }] });
   assert.equal(all.describe()[0].text, "plan=free, Hours of running and plan=paid");
-  for (const total of [undefined, 0, -1]) {
+  const small = Components.parse({ ...WHOLE, components: [{ loadings: [1e-200, 0, -1e-200, 0], variance: 0.1 }] });
+  assert.equal(small.describe()[0].text, "Hours of running, against plan=paid");
+  for (const total of [undefined, 0, -1, 0.2]) {
     assert.equal(Components.parse({ ...WHOLE, total_variance: total }).describe()[0].share, null);
   }
 });
@@ -178,6 +182,8 @@ test("a document that is not as the format says is refused, by the member's name
     ['"free","paid","other"],"u', '"free","free","other"],"u', /values/],
     ['"paid","other"],"u', '"paid","others"],"u', /unseen/],
     ['"unseen":"other"', '"unseen":"none"', /unseen/],
+    ['"type":"ignored"', '"type":["ignored"]', /type/],
+    ['"dialect":{"header":false,"separator":";","decimal_comma":true}', '"dialect":null', /dialect/],
     ['"radius":1.5', '"radius":0', /radius/],
     ['"type":"clip"', '"type":"unit-norm"', /radius/],
     ['"plan=free"', '"plan=gratis"', /feature_names/],
