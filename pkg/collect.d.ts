@@ -65,7 +65,7 @@ export function collect<const S extends Schema = Schema>(
 /**
  * Sends the reports that earlier visits could not send. Call it when the page starts, and do not wait for it.
  *
- * @param options - Those of {@link collect}, of which it takes `ledger` and `signal`. Nobody is asked about the storage.
+ * @param options - Those of {@link collect}, of which it takes `ledger` and `signal`. Nobody is asked about storage.
  */
 export function resume(options?: Partial<CollectOptions>): Promise<Outcome[]>;
 

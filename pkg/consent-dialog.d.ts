@@ -25,7 +25,8 @@ export class ConsentDialog extends HTMLElement {
    * @param statements - The results of `consent` for the tasks of a family, which differ in epsilon. The words are
    *   those of the first.
    * @param options - `choice` is the sentence above the choices, for languages other than English and German. It must
-   *   say that the receiver sees the choice, and that the figures hold only if it does not depend on the values. `signal` is as in {@link ConsentDialog.ask}.
+   *   say that the receiver sees the choice, and that the figures hold only if it does not depend on the values.
+   *   `signal` is as in {@link ConsentDialog.ask}.
    * @throws An `Error` where there is no such sentence in the language of the statements.
    */
   choose(

@@ -58,7 +58,8 @@ export function consent(
   complete(sentences);
   /** @type {Record<keyof typeof en, string>} */
   const said = {};
-  for (const name in en) said[name] = sentences[name].replace(/\{(\w+)\}/g, (hole, value) => (Object.hasOwn(values, value) ? values[value] : hole));
+  const filled = (hole, value) => (Object.hasOwn(values, value) ? values[value] : hole);
+  for (const name in en) said[name] = sentences[name].replace(/\{(\w+)\}/g, filled);
   // A page that asks again says it in place of the scope.
   const { repeated } = said;
   delete said.repeated;
