@@ -56,7 +56,7 @@ for (const [name, launch] of Object.entries(BROWSERS)) {
       };
       const outcome = () => page.evaluate(() => globalThis.outcome);
       assert.equal(await answer(0), "Who asks: Example Club. What for: a study.");
-      assert.equal(await outcome(), "You did not agree, and nothing was sent.");
+      assert.equal(await outcome(), "You did not agree, and nothing about you was sent.");
       await answer(1);
       assert.equal(await outcome(), "Counted. Thank you!");
       // Whoever took part is not asked again.

@@ -440,7 +440,9 @@ test("a report that waits since the first wave is sent in the second, to its own
   const [first, second] = [TASK, document].map((json) => Task.parse(json));
   await aggregator.put(second.digest, document, {});
   const count = async ({ digest }) => (await aggregator.get(`/tasks/${digest}/status`)).records;
-  const open = () => PrivacyLedger.open({ maxEpsilon: 2, onStorageDenied: () => true });
+  let devices = 0;
+  const open = () =>
+    PrivacyLedger.open({ name: `device ${(devices += 1)}`, maxEpsilon: 2, onStorageDenied: () => true });
   const to = { url: aggregator.url, id: undefined };
   // As in an app that wraps it.
   const wrapped = (task) => {
