@@ -29,7 +29,8 @@ export function collecting({ init, issuedId, PrivacyLedger, Randomizer, Task }) 
       if (await ledger.needsConsent(randomizer, sending)) {
         // It comes while the visitor reads.
         sending.id = issuedId(task, sending);
-        const statement = consent(task, wording);
+        const repeated = limits?.maxEpsilonPerPeriod !== undefined && { maxEpsilon, maxDelta, ...limits };
+        const statement = consent(task, { ...wording, limits: repeated || undefined });
         const agreed = ask === "given" || (await Promise.race([ask(statement, { signal }), aborted(signal)]));
         if (agreed !== true) return { status: /** @type {const} */ ("declined") };
       }
