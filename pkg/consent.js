@@ -86,7 +86,9 @@ export function consent(
 function adding({ maxEpsilon, maxEpsilonPerPeriod = maxEpsilon, maxDelta = 1e-5 }, { falseAlarms }, said) {
   const inPeriod = Math.min(maxEpsilon, maxEpsilonPerPeriod);
   // For the limits themselves.
-  for (const most of [maxEpsilon, maxEpsilonPerPeriod]) allowed({ epsilon: 0, delta: 0 }, { maxEpsilon: most, maxDelta });
+  for (const most of [maxEpsilon, maxEpsilonPerPeriod]) {
+    allowed({ epsilon: 0, delta: 0 }, { maxEpsilon: most, maxDelta });
+  }
   const found = (epsilon) => {
     const [up, rest] = [Math.exp(epsilon), Math.max(0, 1 - maxDelta - falseAlarms)];
     return said(Math.min(up * falseAlarms + maxDelta, 1 - rest / up, 1));

@@ -219,8 +219,8 @@ export class PrivacyLedger {
   send<R>(randomizer: LedgerRandomizer<R>, record: R, options: SendOptions): Promise<Outcome>;
 
   /**
-   * Whether {@link PrivacyLedger.send} would make a report, to which the visitor has to agree: there is none of the task
-   * yet.
+   * Whether {@link PrivacyLedger.send} would make a report, to which the visitor has to agree: there is none of the
+   * task yet.
    *
    * @param options - As for {@link PrivacyLedger.send}.
    */

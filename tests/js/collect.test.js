@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { before, beforeEach, test } from "node:test";
 
+import * as client from "../../pkg/collect-inline.js";
 import * as testing from "../../pkg/testing.js";
 import { LIMITS, RECORD, secondWave, TASK } from "./task.js";
 
@@ -101,6 +102,10 @@ test("what cannot be sent is sent by the next call, or on coming back, with the 
   assert.deepEqual((await resume(options)).map(({ status, id }) => [status, id]), [["accepted", outcome.id]]);
   assert.deepEqual(await resume(), []);
   assert.deepEqual([sent.length, said.length], [1, 1]);
+});
+
+test("coming back asks nobody about the storage", async () => {
+  assert.deepEqual(await client.resume({ ledger: { onStorageDenied: () => assert.fail("asked") } }), []);
 });
 
 test("a withdrawn report is not made again, and its budget stays spent", async () => {

@@ -102,7 +102,8 @@ test("values of every type are read as the client reads them", () => {
   const inherited = Object.assign(Object.create({ b: "1" }), { a: 1 });
   const hidden = Object.defineProperty({ a: 1 }, "b", { value: "1" });
   const throwing = Object.defineProperty({ b: "1" }, "a", { get: () => assert.fail(), enumerable: true });
-  const others = [{}, throwing, { a: 1, c: 1 }, inherited, hidden, Object.create(null), [], [1, 1, 1], Float64Array.of(1, 1)];
+  const lists = [[], [1, 1, 1], Float64Array.of(1, 1)];
+  const others = [{}, throwing, { a: 1, c: 1 }, inherited, hidden, Object.create(null), ...lists];
   const bounding = { type: "clip", radius: 1 };
   encodes({ ...TASK, schema: { columns }, bounding }, [...rows, ...rows.map(([a, b]) => ({ a, b })), ...others]);
   const components = ofFeatures({ schema: { columns }, bounding }, ["a", ...values.map((value) => `b=${value}`)]);

@@ -89,8 +89,8 @@ test("the consent says what a week reveals at most, and all weeks together", () 
   assert.match(consent(task, { limits: wide }).scope, /994; .* 1,000/);
   // Without a limit for a period, that of all is the one.
   assert.match(consent(task, { limits: { maxEpsilon: 0.25, maxDelta: 0 } }).scope, /13; .* 13/);
-  for (const wrong of [{}, { maxEpsilon: 1, maxEpsilonPerPeriod: NaN }, { maxEpsilon: 1, maxDelta: -1 }, { maxEpsilon: 1, maxEpsilonPerPeriod: null }]) {
-    assert.throws(() => consent(task, { limits: wrong }), { code: "argument", message: /: give a number$/ });
+  for (const wrong of [{ maxEpsilon: undefined }, { maxEpsilonPerPeriod: NaN }, { maxDelta: -1 }]) {
+    assert.throws(() => consent(task, { limits: { maxEpsilon: 1, ...wrong } }), { code: "argument", message: /: give a number$/ });
   }
   const { repeated, ...sentences } = de;
   assert.throws(() => consent(task, { limits, sentences }), { code: "argument", message: /'repeated'/ });
