@@ -90,7 +90,8 @@ test("the consent says what a week reveals at most, and all weeks together", () 
   // Without a limit for a period, that of all is the one.
   assert.match(consent(task, { limits: { maxEpsilon: 0.25, maxDelta: 0 } }).scope, /13; .* 13/);
   for (const wrong of [{ maxEpsilon: undefined }, { maxEpsilonPerPeriod: NaN }, { maxDelta: -1 }]) {
-    assert.throws(() => consent(task, { limits: { maxEpsilon: 1, ...wrong } }), { code: "argument", message: /: give a number$/ });
+    const refusal = { code: "argument", message: /: give a number$/ };
+    assert.throws(() => consent(task, { limits: { maxEpsilon: 1, ...wrong } }), refusal);
   }
   const { repeated, ...sentences } = de;
   assert.throws(() => consent(task, { limits, sentences }), { code: "argument", message: /'repeated'/ });
