@@ -173,7 +173,7 @@ fn patterns_that_a_test_does_not_find_are_none_and_those_beyond_the_ones_asked_f
     assert!(one.contains("<h1>1 pattern stands out of 500 reports</h1>") && !one.contains("Pattern 2:"), "{one}");
     assert!(one.contains("Not shown: 1 pattern of the 2 asked for, which does not stand out."), "{one}");
     let more = page(NAMES, &with_test(answer(), 4), None);
-    assert!(more.contains("<h1>2 patterns of at least 4 that stand out of 500 reports</h1>"), "{more}");
+    assert!(more.contains("<h1>2 of at least 4 patterns that stand out of 500 reports</h1>"), "{more}");
 }
 
 #[test]

@@ -59,7 +59,7 @@ pub(crate) fn headline(answer: &Answer) -> String {
         _ if answer.asked.dimension == 1 => "One feature has no pattern".to_owned(),
         0 => format!("No pattern stands out of {reports}"),
         _ if answer.found.single_columns == Some(true) => format!("No pattern of several columns in {reports}"),
-        _ if all > count => format!("{patterns} of at least {all} that stand out of {reports}"),
+        _ if all > count => format!("{count} of at least {all} patterns that stand out of {reports}"),
         1 => format!("1 pattern stands out of {reports}"),
         _ => format!("{patterns} stand out of {reports}"),
     }

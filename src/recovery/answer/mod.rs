@@ -133,8 +133,14 @@ pub fn answer(
     let pull = |hostile| HostilePull::new(hostile, answer.asked.records, |count| covariance.pull(reports, count));
     answer.trust.hostile = question.hostile.map(pull);
     if question.test_rank && When::Quick.decompose(matrix.nrows()) {
-        let (test, untested) = RankTest::in_time(matrix, &law, &mut |step| work.watch.flow(step))?;
-        answer.trust.rank_test = Some(test);
+        work.watch.stop = None;
+        let untested = if work.watch.flow(&Step::Beginning(Part::Rank)).is_break() {
+            Some(Unfinished { part: Part::Rank, done: 0, of: None })
+        } else {
+            let (test, untested) = RankTest::in_time(matrix, &law, &mut |step| work.watch.flow(step))?;
+            answer.trust.rank_test = Some(test);
+            untested
+        };
         work.watch.unfinished.extend(untested);
     }
     if question.predict && When::Quick.decompose(matrix.nrows()) {

@@ -433,6 +433,7 @@ fn unfinished(answer: &Answer, &Unfinished { part, done, of }: &Unfinished) -> S
     let many = |what| plural(done, what);
     let (done, of) = (grouped(done), of.map(grouped).unwrap_or_default());
     let what = match part {
+        Part::Rank if of.is_empty() && done == "0" => "the components, of which none was tested".to_owned(),
         Part::Rank if of.is_empty() => format!("{done} components tested, which all stand out"),
         Part::Rank => format!("{done} of {of} folds: what each component adds was not measured"),
         Part::HeldOut => {

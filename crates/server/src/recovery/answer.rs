@@ -144,6 +144,9 @@ impl Answer {
             if let Some((test, untested)) = test {
                 answer.missing.unfinished.extend(untested);
                 answer.trust.rank_test = Some(test);
+            } else {
+                // The rank was given: it is an answer without the test, too.
+                answer.missing.unfinished.retain(|unfinished| unfinished.part != Part::Rank);
             }
             Ok(answer)
         })?;

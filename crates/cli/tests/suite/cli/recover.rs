@@ -112,7 +112,7 @@ fn the_page_has_the_planted_pattern_on_top_and_says_how_sure_it_is_and_noise_is_
     folder.gives(line, json!({"report": "page.html"}));
     let page = folder.read_text("page.html");
     for part in [
-        "<h1>1 pattern stands out of 3,000 reports</h1>",
+        "<h1>1 of at least 3 patterns that stand out of 3,000 reports</h1>",
         "Pattern 1: more <bdi>w</bdi> and <bdi>x</bdi></h3>",
         "With 95\u{a0}% confidence, between",
         "In 3,000 records that were compared",
