@@ -130,7 +130,7 @@ def of_plan(plan: Plan, found: Callable[[int], float | None], ax: Any) -> Figure
     axes.plot(counts, shares, label=f"predicted, epsilon {plan.epsilon:g}")
     for records, also in answers.items():
         share = None if records is None else found(records)
-        if share is not None:
+        if records is not None and share is not None:
             axes.plot([records], [share], "o", label=f"{also}{share:.1%} at {records:,} reports")
     axes.set(xscale="log", xlabel="reports", ylabel="share of the structure found", ylim=(0, 1))
     axes.legend()

@@ -520,8 +520,8 @@ class Recovery(_Comparable):
         if self.predicted is not None:
             error, uninformed = self.predicted.sin_theta_squared, self.predicted.uninformed
             whose = "" if self.method == "pca" else "plain components are "
-            share = self.predicted.share_found
-            found = "" if share is None else f" to find {share:.1%} of the structure, with"
+            part = self.predicted.share_found
+            found = "" if part is None else f" to find {part:.1%} of the structure, with"
             scale = f"(0 is the same subspace, {uninformed:.2f} a random one)"
             predicted = f"; {whose}predicted{found} an error of {error:.4f} {scale}"
         notice = "".join(f"<p>Notice: {html.escape(notice)}</p>" for notice in self._notices())

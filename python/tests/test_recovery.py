@@ -298,13 +298,13 @@ def test_reports_are_summed_before_anything_is_recovered(task: Task, aggregate: 
 def test_time_that_is_up_leaves_an_answer_that_says_what_is_missing(aggregate: Aggregate) -> None:
     late = recover(aggregate, 2, sparse=True, penalty="cross-validated", path=4, bootstrap=40, time_limit=1e-9)
     parts = [part["part"] for part in late.unfinished if part["part"] != "solution"]
-    assert parts == ["penalty", "held-out", "path", "bootstrap"]
+    assert parts == ["penalty", "held-out", "path", "rank", "bootstrap"]
     assert late.unfinished[-1] == {"part": "bootstrap", "done": 0, "of": 40}
     assert late.sparse.penalty_choice == "auto"
     assert late.path is None
     assert late.confidence is None
     plain = recover(aggregate, 1, bootstrap=40, time_limit=1e-9)
-    assert [part["part"] for part in plain.unfinished] == ["held-out", "bootstrap"]
+    assert [part["part"] for part in plain.unfinished] == ["held-out", "rank", "bootstrap"]
     assert recover(aggregate, 1, bootstrap=40, time_limit=1e3).unfinished == []
 
 
