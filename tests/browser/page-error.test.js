@@ -130,9 +130,10 @@ test("every control changes what is shown, and the address says so", async () =>
   for (const [label, value, state, caption] of cases) {
     await change(page, label, value);
     await eventually(() => page.evaluate(() => location.hash), (hash) => hash.includes(`error.${state}`));
-    if (caption) assert.match(await page.locator("#error-epsilon-caption").textContent(), caption);
+    const told = () => page.locator("#error-epsilon-caption").textContent();
+    if (caption) await eventually(told, (text) => caption.test(text));
   }
-  assert.match(await page.locator("#error-records-caption").textContent(), /ε = 1\.5/);
+  await eventually(() => page.locator("#error-records-caption").textContent(), (text) => /ε = 1\.5/.test(text));
   await input(page, "Wang & Xu").uncheck();
   await done(page);
   const series = new Set((await rows(page, "epsilon")).slice(1).map(([, name]) => name));

@@ -127,6 +127,8 @@ class Picture {
     const side = this.#root.clientWidth;
     const { most, letters } = side < WIDE_SIDE ? NARROW : WIDE;
     const scale = (side / 2 - letters) / most;
+    // It has no room while it is not shown.
+    if (scale <= 0) return;
     this.#svg.setAttribute("viewBox", `${-side / 2} ${-side / 2} ${side} ${side}`);
     this.#svg.style.fontSize = `${letters}px`;
     const pixels = (loading: number) => Math.max(-most, Math.min(most, loading)) * scale;
@@ -139,8 +141,10 @@ class Picture {
       clear: Math.hypot(across[feature]! / noise[0]!, up[feature]! / noise[1]!) > 1,
       first: Math.abs(across[feature]!) >= Math.abs(up[feature]!),
     }));
-    const [rx, ry] = noise.map((radius) => Math.min(side, radius * scale));
+    const [rx, ry] = noise.map((radius) => Math.min(side, radius * scale)) as [number, number];
     for (const [name, value] of Object.entries({ rx, ry })) this.#noise.setAttribute(name, String(value));
+    // At its lower end, where few features are.
+    this.#word.setAttribute("y", String(Math.max(0, Math.min(ry, side / 2) - letters)));
     const heights = apart(places.filter(({ clear }) => clear), LINE * letters);
     for (const { feature, x, y, left, clear, first } of places) {
       const { group, label } = this.#dots[feature]!;
