@@ -1,7 +1,7 @@
 //! Components as a public document, and the place of a record among them.
 //!
-//! The owner of a collection publishes its components: `PublishedComponents::of(&answer, &task)` makes the document of
-//! an answer, and `to_json` its text. Whoever reads it knows what was asked, of how many, and the directions that were
+//! The owner of a collection publishes its components: `PublishedComponents::document(&answer, &task)` is the text of
+//! an answer. Whoever reads it knows what was asked, of how many, and the directions that were
 //! found. A device finds its own place among them, which nobody else sees:
 //!
 //! ```
@@ -179,12 +179,17 @@ impl PublishedComponents {
 /// What our own crates need too.
 #[doc(hidden)]
 impl PublishedComponents {
-    /// The components of an answer about this task's reports; of a family, about its first task's.
+    /// The text of the components of an answer about this task's reports; of a family, about its first task's.
     ///
     /// # Errors
     /// [`ComponentsError::TooLong`] for more numbers than a document has room for, and
     /// [`ComponentsError::Content`] for an answer that is not of this task.
-    pub fn of(answer: &Answer, task: &Task) -> Result<Self, ComponentsError> {
+    pub fn document(answer: &Answer, task: &Task) -> Result<String, ComponentsError> {
+        let text = Self::of(answer, task)?.to_json();
+        if text.len() > MAX_BYTES { Err(ComponentsError::TooLong(text.len())) } else { Ok(text) }
+    }
+
+    fn of(answer: &Answer, task: &Task) -> Result<Self, ComponentsError> {
         let Answer { asked, found, trust, .. } = answer;
         let noise_edge = found.sparse.as_ref().map_or(trust.noise_edge, |sparse| sparse.noise_edge);
         // Of two waves only the edge tells variances from noise.
@@ -207,9 +212,7 @@ impl PublishedComponents {
                 sin_theta_squared: found.sin_theta_squared,
             }),
         };
-        let published = published.checked()?;
-        let bytes = published.to_json().len();
-        if bytes > MAX_BYTES { Err(ComponentsError::TooLong(bytes)) } else { Ok(published) }
+        published.checked()
     }
 
     /// The canonical JSON: fields in the documented order, no spaces, shortest decimals.

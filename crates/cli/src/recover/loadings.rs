@@ -25,7 +25,7 @@ pub(super) fn target() -> ValueParser {
 /// published.
 pub(super) fn write_components(target: &Target, answer: &Answer, task: &Task) -> Result<()> {
     if target.extension().is_some_and(|extension| extension == "json") {
-        let document = PublishedComponents::of(answer, task)?.to_json();
+        let document = PublishedComponents::document(answer, task)?;
         return writing::write(target, format!("{document}\n").as_bytes());
     }
     let vectors = answer.vectors();

@@ -253,9 +253,7 @@ pub(super) async fn components(
     let page = Page(Asked { asker, ..asked });
     let document = async {
         let (waves, answer) = page.answer(&app).await?;
-        let text = blocking(move || {
-            PublishedComponents::of(&answer.found, waves.first.task()).map(|components| components.to_json())
-        });
+        let text = blocking(move || PublishedComponents::document(&answer.found, waves.first.task()));
         let reason = if has_query { Reason::BadRank } else { Reason::NoComponents };
         let text = text.await?.map_err(|error| reason.because(error.to_string()))?;
         Ok::<_, Problem>(download("application/json", "components.json", text.into()))
