@@ -1,8 +1,8 @@
 //! Components as a public document, and the place of a record among them.
 //!
 //! The owner of a collection publishes its components: `PublishedComponents::document(&answer, &task)` is the text of
-//! an answer. Whoever reads it knows what was asked, of how many, and the directions that were
-//! found. A device finds its own place among them, which nobody else sees:
+//! an answer. Whoever reads it knows what was asked, of how many, and the directions that were found. A device finds
+//! its own place among them, which nobody else sees:
 //!
 //! ```
 //! use ldp_pca::components::PublishedComponents;

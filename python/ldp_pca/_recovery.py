@@ -346,6 +346,7 @@ class Recovery(_Comparable):
     seeded: bool
     # The total, at least what the components hold; None where noise could give it.
     _whole: float | None = field(repr=False)
+    _stands_out: bool = field(repr=False)
 
     @property
     def support(self) -> list[str]:
@@ -428,7 +429,7 @@ class Recovery(_Comparable):
             document["total_variance"] = self._whole
         if self.predicted is not None and self.method == "pca":
             document["prediction"] = {"sin_theta_squared": self.predicted.sin_theta_squared}
-            if self.predicted.share_found is not None:
+            if self._stands_out and self.predicted.share_found is not None:
                 document["prediction"]["share_found"] = self.predicted.share_found
         return _components(json.dumps(document, ensure_ascii=False, separators=(",", ":")))
 

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::error::{CliError, Result};
 
-pub use ldp_pca_pictures::numbers::{Decimal, fixed, fixed_down, fixed_up, grouped, plural, three_digits};
+pub use ldp_pca_pictures::numbers::{Decimal, first, fixed, fixed_down, fixed_up, grouped, plural, three_digits};
 
 /// The form of the printed result.
 #[derive(Args, Clone, Copy)]
@@ -120,14 +120,6 @@ pub(super) fn is_json() -> bool {
 /// The error that ends a command: the last line of standard error, as text or as a document.
 pub(super) fn error(error: &CliError) {
     if is_json() { note(error.document()) } else { note(format_args!("error: {error}")) }
-}
-
-/// The first `most` entries, with an ellipsis where there are more.
-pub fn first<T: ToString>(items: impl IntoIterator<Item = T>, most: usize) -> String {
-    let mut items = items.into_iter();
-    let mut shown: Vec<String> = items.by_ref().take(most).map(|item| item.to_string()).collect();
-    shown.extend(items.next().map(|_| "…".to_owned()));
-    shown.join(", ")
 }
 
 /// "wrote FILE".

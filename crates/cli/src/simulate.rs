@@ -201,12 +201,7 @@ impl Simulate {
         let (waves, first_wave, results) = match self.waves {
             2 => {
                 let (waves, results) = self.two_waves(mechanism.as_ref())?;
-                // Of equal components above an isotropic rest.
-                let recovered = |sin_theta_squared: f64| {
-                    let share = 1.0 - sin_theta_squared / random_subspace;
-                    let share_found = (self.signal > 0.0 && random_subspace > 0.0).then_some(share);
-                    Recovered { share_found, sin_theta_squared }
-                };
+                let recovered = |error| Recovered::of_equal(self.signal, error, random_subspace);
                 let first: Vec<_> = results.iter().map(|result| recovered(result.first_wave)).collect();
                 let of = |WavesResult { non_private, refined, .. }| TrialResult {
                     non_private: recovered(non_private),

@@ -22,7 +22,7 @@ use ldp_pca::subspace::{Subspace, share_of_structure};
 use ldp_pca_literature::baselines::catalogue::{self, key};
 use ldp_pca_literature::baselines::comparison::{MethodComparison, Row, Trial};
 use ldp_pca_literature::baselines::{EpsilonDelta, MethodGuarantee, Sample, SubspaceEstimator};
-use ldp_pca_simulation::{Reports, SpikedModel};
+use ldp_pca_simulation::{Recovered, Reports, SpikedModel};
 
 /// The options. (As plain arguments: a structure read from JSON would take a tenth of the comparison's code.)
 struct Asked {
@@ -134,7 +134,7 @@ pub fn compare_methods(
     let (most, uninformed) = (compared.captured, compared.random_subspace);
     let share_found = |trial: &Trial| match signal {
         // A population's components have one variance.
-        Some(signal) => (signal > 0.0 && uninformed > 0.0).then_some(1.0 - trial.sin_theta_squared / uninformed),
+        Some(signal) => Recovered::of_equal(signal, trial.sin_theta_squared, uninformed).share_found,
         None => share_of_structure(trial.captured, most, random),
     };
     for method in &all {

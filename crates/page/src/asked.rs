@@ -27,7 +27,7 @@ pub(crate) fn section(task: &Task, answer: &Answer) -> Markup {
             h2 id="asked" { "What was asked" }
             p {
                 (plural(asked.records, "report")) " about " (columns) ": " (columns_in_words(names.into_iter())) "."
-                @if let Some(period) = task.period() { " Period: " bdi { (period) } "." }
+                @if let (Some(period), None) = (task.period(), &asked.family) { " Period: " bdi { (period) } "." }
             }
             p {
                 "Looked for: the " (plural(asked.rank as u64, "pattern")) " with most " (of_what(answer)) (looked_for)
@@ -51,13 +51,14 @@ fn promise(task: &Task, answer: &Answer) -> Markup {
             sender's answers are. Whoever sees a report, its receiver included, can test it for certain values. "
             @match &answer.asked.family {
                 None => (found(Detection::of(task.mechanism().privacy_loss()))),
-                Some(_) => "People chose how strong the promise to them is:",
+                Some(_) => "The reports are of several tasks, each with a promise of its own:",
             }
         }
         @if let Some(members) = &answer.asked.family {
             ul {
                 @for member in members {
                     li {
+                        @if let Some(period) = &member.period { bdi { (period) } ": " }
                         (plural(member.records, "report")) " at epsilon " (Decimal(member.epsilon).to_string()) ". "
                         @if let Some(loss) = loss(member.epsilon, member.delta) {
                             (found(Detection::of(loss)))

@@ -1,22 +1,21 @@
 //! What the page does not say, and the numbers behind it.
 
+use ldp_pca::internal::family::FamilyMember;
 use ldp_pca::prediction::Prediction;
+use ldp_pca::privacy::{Delta, Epsilon, Guarantee};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::{Answer, Interval};
 use ldp_pca::task::Task;
-use ldp_pca_pictures::numbers::{Decimal, fixed, grouped, three_digits};
+use ldp_pca_pictures::numbers::{Decimal, first, fixed, grouped, three_digits};
 use maud::{Markup, html};
 
 use super::words::percent;
 
 /// Eigenvalues in the table of numbers.
 const MOST_EIGENVALUES: usize = 12;
-/// So many of its standard errors a share of empty records must be above 0.
-const DEVIATIONS: f64 = 2.0;
 
 pub(crate) fn section(task: &Task, answer: &Answer) -> Markup {
-    let empty = answer.found.empty_share.zip(answer.trust.empty_share_error);
-    let empty = empty.filter(|(share, error)| *share > DEVIATIONS * error).map(|(share, _)| share);
+    let empty = answer.empty().map(|(share, _)| share);
     html! {
         section aria-labelledby="limits" {
             h2 id="limits" { "What this does not say" }
@@ -88,7 +87,7 @@ fn numbers(task: &Task, answer: &Answer) -> Vec<(&'static str, String)> {
         ("Reports", grouped(asked.records)),
         ("Features, components asked for", format!("{}, {}", asked.dimension, asked.rank)),
         ("Method", asked.method.to_string()),
-        ("Guarantee", task.guarantee().to_string()),
+        ("Guarantee", guarantees(task, answer)),
         ("Noise of an off-diagonal entry, one standard deviation", number(trust.noise_deviation)),
         ("Noise edge", number(trust.noise_edge)),
     ];
@@ -105,12 +104,8 @@ fn numbers(task: &Task, answer: &Answer) -> Vec<(&'static str, String)> {
     if let Some(compared) = &trust.compared {
         rows.push(("||sin Theta||_F^2 from PCA of the bounded records", fixed(compared.sin_theta_squared, 4)));
     }
-    let list = |values: &[f64]| {
-        let shown: Vec<String> = values.iter().take(MOST_EIGENVALUES).copied().map(number).collect();
-        let more = if values.len() > MOST_EIGENVALUES { ", …" } else { "" };
-        shown.join(", ") + more
-    };
-    rows.push(("Variances along the components, with the bias of the noise", list(&found.eigenvalues)));
+    let along = first(found.eigenvalues.iter().copied().map(number), MOST_EIGENVALUES);
+    rows.push(("Variances along the components, with the bias of the noise", along));
     if let Some(variances) = &found.variances {
         let shown = variances.iter().map(|variance| variance.map_or("noise".to_owned(), number));
         rows.push(("Variances without that bias", shown.collect::<Vec<_>>().join(", ")));
@@ -131,4 +126,14 @@ fn numbers(task: &Task, answer: &Answer) -> Vec<(&'static str, String)> {
         rows.push(("Unfinished when time was up", parts.collect::<Vec<_>>().join(", ")));
     }
     rows
+}
+
+/// The guarantee of the task; of a family those of its tasks.
+fn guarantees(task: &Task, answer: &Answer) -> String {
+    let Some(members) = &answer.asked.family else { return task.guarantee().to_string() };
+    let of = |member: &FamilyMember| {
+        let guarantee = Guarantee::local(Epsilon::new(member.epsilon).ok()?, Delta::new(member.delta).ok());
+        Some(guarantee.to_string())
+    };
+    members.iter().filter_map(of).collect::<Vec<_>>().join("; ")
 }

@@ -1,6 +1,6 @@
 //! How good the patterns are, and what more people would show.
 
-use ldp_pca::prediction::{Planner, Prediction, Spectrum};
+use ldp_pca::prediction::{Planner, Spectrum};
 use ldp_pca::recovery::{Answer, Confidence, Interval, Rank};
 use ldp_pca::task::Task;
 use ldp_pca_pictures::numbers::grouped;
@@ -27,15 +27,15 @@ impl ShareFound {
         let trust = &answer.trust;
         let interval = |found: &Confidence| Some((found.share_found?, found.level));
         Self {
-            predicted: trust.predicted.as_ref().filter(|_| answer.found.penalty().is_none()).and_then(share_of),
+            predicted: trust
+                .predicted
+                .as_ref()
+                .filter(|_| answer.found.penalty().is_none())
+                .and_then(|found| found.share_found),
             interval: trust.confidence.as_ref().and_then(interval),
             exact: trust.compared.as_ref().and_then(|compared| compared.reference.share_found),
         }
     }
-}
-
-fn share_of(prediction: &Prediction) -> Option<f64> {
-    prediction.share_found
 }
 
 pub(crate) fn section(answer: &Answer) -> Markup {
@@ -174,7 +174,7 @@ fn planned(task: &Task, answer: &Answer) -> Option<Vec<(u64, f64)>> {
     let planner = Planner::of_task(spectrum(answer)?, Rank::new(answer.asked.rank).ok()?, task).ok()?;
     let share = |multiple: u64| {
         let records = answer.asked.records.saturating_mul(multiple);
-        Some((records, share_of(&planner.predict(task.guarantee().epsilon, records).ok()?)?))
+        Some((records, planner.predict(task.guarantee().epsilon, records).ok()?.share_found?))
     };
     MULTIPLES.into_iter().map(share).collect()
 }

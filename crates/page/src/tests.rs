@@ -1,7 +1,8 @@
+use ldp_pca::internal::family::FamilyMember;
 use ldp_pca::internal::recovery::{RankTest, TestedComponent};
 use ldp_pca::mechanism::MechanismSpec;
 use ldp_pca::prediction::{Planner, Spectrum};
-use ldp_pca::privacy::Epsilon;
+use ldp_pca::privacy::{Epsilon, Guarantee};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::Rank;
 use ldp_pca::schema::{Column, ColumnKind, Schema};
@@ -311,4 +312,27 @@ fn shares_are_in_percent_with_a_place_where_they_are_small() {
     let expected = ["93 %", "9.9 %", "10 %", "99.6 %", "100 %", "0.0 %", "-12 %"];
     assert_eq!(shares.map(|share| share.replace('\u{a0}', " ")), expected);
     assert_eq!([0.95, 0.8, 0.5, 0.2, -1.0].map(words::extent)[3..], ["a small part of it", "hardly any of it"]);
+}
+
+#[test]
+fn a_family_has_the_promise_and_the_period_of_each_task() {
+    let mut answer = answer(NAMES, [Some(0.4), Some(0.2)]);
+    let member = |(epsilon, period): (f64, &str)| FamilyMember {
+        task: task(NAMES).digest(),
+        period: Some(period.to_owned()),
+        epsilon,
+        delta: 0.0,
+        records: 250,
+        weight: 0.5,
+    };
+    answer.asked.family = Some([(1.0, "2026-W46"), (4.0, "2026-W47")].map(member).to_vec());
+    let first = task(NAMES).with_period("2026-W46").unwrap();
+    let page = result(&ResultPage { task: &first, answer: &answer, live: None });
+    check(&page);
+    assert!(!page.contains("Period: "), "{page}");
+    for part in ["2026-W46</bdi>: 250 reports at epsilon 1. ", "2026-W47</bdi>: 250 reports at epsilon 4. "] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let of = |epsilon: f64| Guarantee::local(Epsilon::new(epsilon).unwrap(), None).to_string();
+    assert!(page.contains(&format!("{}; {}", of(1.0), of(4.0))), "{page}");
 }

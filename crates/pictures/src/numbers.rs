@@ -59,6 +59,14 @@ pub fn whole_percent(share: f64) -> String {
     }
 }
 
+/// The first `most` entries, with an ellipsis where there are more.
+pub fn first<T: ToString>(items: impl IntoIterator<Item = T>, most: usize) -> String {
+    let mut items = items.into_iter();
+    let mut shown: Vec<String> = items.by_ref().take(most).map(|item| item.to_string()).collect();
+    shown.extend(items.next().map(|_| "…".to_owned()));
+    shown.join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

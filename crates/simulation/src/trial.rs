@@ -206,6 +206,14 @@ impl Trial<'_> {
 }
 
 impl Recovered {
+    /// Of equal components above an isotropic rest by `signal`, where the error, `random` for a random subspace, says
+    /// the share.
+    #[must_use]
+    pub fn of_equal(signal: f64, sin_theta_squared: f64, random: f64) -> Self {
+        let share = 1.0 - sin_theta_squared / random;
+        Self { share_found: (signal > 0.0 && random > 0.0).then_some(share), sin_theta_squared }
+    }
+
     pub(super) fn new(
         subspace: &Subspace,
         (truth, covariance): (&Subspace, &DMatrix<f64>),

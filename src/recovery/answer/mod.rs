@@ -72,6 +72,9 @@ const METHODS: usize = 2;
 /// So many deviations of its noise a total must be away from 0 before anything is called a share of it.
 const TOTAL_DEVIATIONS: f64 = 2.0;
 
+/// So many of its standard errors the share of records that say nothing must be above 0.
+const EMPTY_DEVIATIONS: f64 = 2.0;
+
 /// The answer to a [`Question`], in four parts. What was not asked for, or is not known, is `None` in them. As JSON all
 /// parts are one flat document, and docs/recover.md has the meaning of every key.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -125,22 +128,17 @@ pub fn answer(
         if let Some(points) = question.path {
             answer.found.path = work.solve_path(points)?;
         }
-        if question.baselines.decompose(matrix.nrows()) && work.watch.begin(Part::Baselines, METHODS) {
+        if question.baselines.decompose(matrix.nrows()) && work.watch.begin(Part::Baselines, Some(METHODS)) {
             answer.add_baselines(matrix)?;
         }
         answer.add_support_conditions(matrix)?;
     }
     let pull = |hostile| HostilePull::new(hostile, answer.asked.records, |count| covariance.pull(reports, count));
     answer.trust.hostile = question.hostile.map(pull);
-    if question.test_rank && When::Quick.decompose(matrix.nrows()) {
-        work.watch.stop = None;
-        let untested = if work.watch.flow(&Step::Beginning(Part::Rank)).is_break() {
-            Some(Unfinished { part: Part::Rank, done: 0, of: None })
-        } else {
-            let (test, untested) = RankTest::in_time(matrix, &law, &mut |step| work.watch.flow(step))?;
-            answer.trust.rank_test = Some(test);
-            untested
-        };
+    let is_tested = question.test_rank && When::Quick.decompose(matrix.nrows());
+    if is_tested && work.watch.begin(Part::Rank, None) {
+        let (test, untested) = RankTest::in_time(matrix, &law, &mut |step| work.watch.flow(step))?;
+        answer.trust.rank_test = Some(test);
         work.watch.unfinished.extend(untested);
     }
     if question.predict && When::Quick.decompose(matrix.nrows()) {
@@ -336,6 +334,13 @@ impl Answer {
         (found.eigenvalues, found.components) = (eigenvalues, components);
         (found.ties, found.single_columns) = (vec![], None);
         self
+    }
+
+    /// The share of records that say nothing, and its standard error, where that stands out from the noise.
+    #[must_use]
+    pub fn empty(&self) -> Option<(f64, f64)> {
+        let known = self.found.empty_share.zip(self.trust.empty_share_error);
+        known.filter(|(share, error)| *share > EMPTY_DEVIATIONS * error)
     }
 
     /// The components that stand out, by their index from 0: above the noise, by their law where it is known, else by

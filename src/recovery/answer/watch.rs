@@ -111,12 +111,12 @@ impl<'a, 'b> Watched<'a, 'b> {
         self.flow(step).map_break(drop)
     }
 
-    /// Whether to do a part of so many pieces: the callback decides anew.
-    pub(super) fn begin(&mut self, part: Part, pieces: usize) -> bool {
+    /// Whether to do a part of so many pieces, where their number is known: the callback decides anew.
+    pub(super) fn begin(&mut self, part: Part, pieces: Option<usize>) -> bool {
         self.stop = None;
         let begun = self.flow(&Step::Beginning(part)).is_continue();
         if !begun {
-            self.missing(part, 0, pieces);
+            self.unfinished.push(Unfinished { part, done: 0, of: pieces.map(|of| of as u64) });
         }
         begun
     }

@@ -96,7 +96,7 @@ impl Work<'_, '_, '_> {
         let Self { question, source: Source { reports, covariance }, watch } = self;
         // With one feature there is one answer, and no penalty has a unit.
         let is_possible = (2..=DECOMPOSED).contains(&covariance.matrix().nrows());
-        if !is_possible || !watch.begin(Part::HeldOut, HeldOut::problems(*reports, fits)) {
+        if !is_possible || !watch.begin(Part::HeldOut, Some(HeldOut::problems(*reports, fits))) {
             return Ok(None);
         }
         let settings =
@@ -137,7 +137,7 @@ impl Work<'_, '_, '_> {
         let Self { question, source, watch } = self;
         let matrix = source.covariance.matrix();
         let penalties = PenaltyPath::default_penalties(matrix, source.covariance.noise_deviation(), points)?;
-        if !watch.begin(Part::Path, penalties.len()) {
+        if !watch.begin(Part::Path, Some(penalties.len())) {
             return Ok(None);
         }
         let mut solved = Vec::with_capacity(penalties.len());
@@ -167,7 +167,7 @@ impl Work<'_, '_, '_> {
     ) -> Result<Option<Confidence>, AnswerError> {
         let Self { question, source, watch } = self;
         let (matrix, rank) = (source.covariance.matrix(), question.rank);
-        if !watch.begin(Part::Bootstrap, replicates) {
+        if !watch.begin(Part::Bootstrap, Some(replicates)) {
             return Ok(None);
         }
         let penalty = answer.found.penalty().map(Penalty::new).transpose()?;

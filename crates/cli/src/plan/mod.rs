@@ -227,9 +227,8 @@ impl Plan {
         if let (Some(path), Some(task)) = (&self.sample, &self.task) {
             let task = files::task(task)?;
             let epsilon = task.guarantee().epsilon;
-            let records = Some(self.records.unwrap_or(REPORTS));
-            let goal = Goal { records, target: self.target, share: self.share, ..Goal::default() };
-            let (sample, planner) = sample::try_settings(path, &task, self.rank, &self.reading, &goal)?;
+            let goal = (self.records.unwrap_or(REPORTS), self.target, self.share);
+            let (sample, planner) = sample::try_settings(path, &task, self.rank, &self.reading, goal)?;
             return Ok((planner, epsilon, None, Some(sample)));
         }
         let (Some(dimension), Some(Eigenvalues(signals)), Some(epsilon)) =

@@ -134,14 +134,14 @@ impl Encoded {
     }
 }
 
-/// What the sample says of the task and of others, with the reports and the targets of the goal, and a planner for the
-/// task.
+/// What the sample says of the task and of others, with so many reports and for the error and the share, and a planner
+/// for the task.
 pub(super) fn try_settings(
     path: &Path,
     task: &Task,
     rank: Rank,
     reading: &Reading,
-    goal: &Goal,
+    (reports, target, share): (u64, Option<f64>, Option<f64>),
 ) -> Result<(SampleResult, Planner)> {
     crate::files::can_be_read_twice(path, "the lengths of records are read first")?;
     let mut encoded = vec![Encoded::read(path, task.clone(), "task", rank, reading)?];
@@ -162,7 +162,9 @@ pub(super) fn try_settings(
                 let found = principal_components(&moments.clone().reference(&tried), rank).map_err(CliError::failed)?;
                 let spectrum = spectrum(&found, centring.map_or(0.0, |_| mean_share))?;
                 let planner = Planner::of_task(spectrum, rank, &tried)?;
-                let plan = planner.plan(tried.guarantee().epsilon, goal)?;
+                let epsilon = tried.guarantee().epsilon;
+                let predicted = planner.predict(epsilon, reports)?;
+                let for_share = share.map(|_| planner.plan(epsilon, &Goal { share, ..Goal::default() })).transpose()?;
                 let bounded = Subspace::new(&found.vectors)?;
                 let setting = Tried {
                     schema: of_schema.name,
@@ -172,10 +174,10 @@ pub(super) fn try_settings(
                     empty_share,
                     bounding_error: sin_theta_squared(&bounded, &of_schema.ordinary)?,
                     bounding_share_found: share_found(&bounded, &of_schema.ordinary, &of_schema.covariance)?,
-                    noise_error: plan.predicted.as_ref().map_or(f64::NAN, |predicted| predicted.sin_theta_squared),
-                    noise_share_found: plan.predicted.and_then(|predicted| predicted.share_found),
-                    records_for_target: plan.records_for_target,
-                    records_for_share: plan.records_for_share,
+                    noise_error: predicted.sin_theta_squared,
+                    noise_share_found: predicted.share_found,
+                    records_for_target: target.map(|target| planner.records_for(epsilon, target)).transpose()?,
+                    records_for_share: for_share.and_then(|plan| plan.records_for_share),
                 };
                 settings.push((setting, planner));
             }
@@ -186,7 +188,6 @@ pub(super) fn try_settings(
         (0..settings.len()).min_by(|&one, &other| settings[one].together().total_cmp(&settings[other].together()));
     let best = least.filter(|&least| settings[least].together() < WORTH * settings[0].together()).unwrap_or(0);
     let records = encoded[0].lengths.len() as u64;
-    let reports = goal.records.unwrap_or_default();
     Ok((SampleResult { records, reports, settings, best }, planners.swap_remove(0)))
 }
 

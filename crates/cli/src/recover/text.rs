@@ -199,13 +199,9 @@ fn explained(answer: &Answer, unit: Unit, details: bool) -> String {
     }
 }
 
-/// So many of its standard errors the share of records that say nothing must be above 0.
-const DEVIATIONS: f64 = 2.0;
-
 /// How many records say nothing, where that stands out from the noise.
 fn empty(answer: &Answer) -> Option<String> {
-    let known = answer.found.empty_share.zip(answer.trust.empty_share_error);
-    let (share, error) = known.filter(|(share, error)| *share > DEVIATIONS * error)?;
+    let (share, error) = answer.empty()?;
     let [share, error] = [share, error].map(percent);
     let caveat =
         if answer.asked.centred { ": they can look like a component where the mean is far from zero" } else { "" };
