@@ -1,7 +1,7 @@
 // Records and errors as they cross the boundary to the module: bytes and numbers, whose glue is the smallest.
 
 import { failure } from "./errors.js";
-import { numberIn, rowOrNot, textOf, tried } from "./values.js";
+import { numberIn, textOf, tried } from "./values.js";
 
 /** The module throws a text, `code: message`. */
 export function translated(error) {
@@ -40,6 +40,22 @@ export function columnsOf(task) {
 
 /** The types that a column's values may have. The first is the one to give. */
 const TYPES = { numeric: ["number"], categorical: ["string", "boolean", "bigint", "number"] };
+
+/**
+ * Whether a record is in the order of the columns, or undefined for what is no record. By what it is, not by what it
+ * holds: a class's tag is on its prototype. Where a column is named `__proto__`, the prototype may be an answer, which
+ * is no class's.
+ */
+function rowOrNot(record) {
+  if (typeof record !== "object" || !record) return undefined;
+  const isView = ArrayBuffer.isView(record);
+  return tried(() => {
+    if (Array.isArray(record) || (isView && record instanceof Float64Array)) return true;
+    const prototype = Object.getPrototypeOf(record);
+    const isTagged = prototype.constructor.prototype === prototype && !/t Object/.test({}.toString.call(prototype));
+    return isView || isTagged ? undefined : false;
+  }, false);
+}
 
 /**
  * A record as plain data, `[values, problems]`: for each column a number, a text or null, and all that does not fit the

@@ -22,15 +22,16 @@ export function collecting({ init, issuedId, PrivacyLedger, Randomizer, Task }) 
     await init();
     const task = await Task.fetch(place, { digest, signal });
     const randomizer = new Randomizer(task, { maxEpsilon, maxDelta });
-    const ledger = await PrivacyLedger.open({ maxEpsilon, maxDelta, ...limits, flushOnline: false });
+    const budget = { maxEpsilon, maxDelta, ...limits };
+    const ledger = await PrivacyLedger.open({ ...budget, flushOnline: false });
     try {
       const sending = { url, signal };
       // Who has a report agreed to it, and there will be no other.
       if (await ledger.needsConsent(randomizer, sending)) {
         // It comes while the visitor reads.
         sending.id = issuedId(task, sending);
-        const repeated = limits?.maxEpsilonPerPeriod !== undefined && { maxEpsilon, maxDelta, ...limits };
-        const statement = consent(task, { ...wording, limits: repeated || undefined });
+        const repeated = budget.maxEpsilonPerPeriod === undefined ? undefined : budget;
+        const statement = consent(task, { ...wording, limits: repeated });
         const agreed = ask === "given" || (await Promise.race([ask(statement, { signal }), aborted(signal)]));
         if (agreed !== true) return { status: /** @type {const} */ ("declined") };
       }

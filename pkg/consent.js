@@ -43,6 +43,8 @@ export function consent(
   const { detection, reportBytes } = task;
   const read = columnsOf(task).filter(({ type }) => type !== "ignored");
   const count = (number) => number.toLocaleString(locale);
+  // Of 1000 people, and never fewer than it is.
+  const ofThousand = (share) => count(Math.ceil(1000 * share));
   const values = {
     collector,
     purpose,
@@ -50,10 +52,9 @@ export function consent(
     columns: new Intl.ListFormat(locale, { type: "unit" }).format(
       read.map(({ name, label = name }) => (Object.hasOwn(labels, name) ? labels[name] : label)),
     ),
-    // Of 1000 people, and never fewer than it is.
-    others: count(Math.ceil(1000 * detection.falseAlarms)),
-    found: count(Math.ceil(1000 * detection.power)),
-    ...(limits && adding(limits, detection, (share) => count(Math.ceil(1000 * share)))),
+    others: ofThousand(detection.falseAlarms),
+    found: ofThousand(detection.power),
+    ...(limits && adding(limits, detection, ofThousand)),
   };
   complete(sentences);
   /** @type {Record<keyof typeof en, string>} */

@@ -9,22 +9,6 @@ export function tried(read, otherwise) {
   }
 }
 
-/**
- * Whether a record is in the order of the columns, or undefined for what is no record. By what it is, not by what it
- * holds: a class's tag is on its prototype. Where a column is named `__proto__`, the prototype may be an answer, which
- * is no class's.
- */
-export function rowOrNot(record) {
-  if (typeof record !== "object" || !record) return undefined;
-  const isView = ArrayBuffer.isView(record);
-  return tried(() => {
-    if (Array.isArray(record) || (isView && record instanceof Float64Array)) return true;
-    const prototype = Object.getPrototypeOf(record);
-    const isTagged = prototype.constructor.prototype === prototype && !/t Object/.test({}.toString.call(prototype));
-    return isView || isTagged ? undefined : false;
-  }, false);
-}
-
 /** What a numeric column reads of a text, as a form has it: its decimal number, or NaN if it is empty. */
 export function numberIn(text) {
   if (!/\S/.test(text)) return NaN;

@@ -1,13 +1,8 @@
-// Writes examples/cdn.html, with the hashes of the packed package, to standard output.
-//
-// usage: node scripts/cdn-page.js > page.html   (after `npm pack`, which also puts such a page into the package)
+// The page examples/cdn.html with the hashes of a package, which `npm pack` puts into the package (prepack.js).
 
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
-
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 /**
  * The page `html` with every … replaced by the hash that belongs there: of the file of the package in `folder`, and of
@@ -26,8 +21,4 @@ export function cdnPage(html, folder) {
 
 function hash(algorithm, data) {
   return `${algorithm}-${createHash(algorithm).update(data).digest("base64")}`;
-}
-
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  process.stdout.write(cdnPage(readFileSync(join(ROOT, "examples/cdn.html"), "utf8"), join(ROOT, "pkg")));
 }

@@ -48,7 +48,7 @@ export async function start(_root: HTMLElement, { state, survey }: Context): Pro
 
   /** Everything from the first hand on the slider on: where it goes next is known then. */
   function grow(people: number): void {
-    survey.grow(people).then(show, (error: Error) => {
+    survey.grow(people).catch((error: Error) => {
       element("map-failure").textContent = `No further: ${error.message}.`;
       element("map-failure").hidden = false;
     });

@@ -217,11 +217,12 @@ class TakePart implements Listener {
     const button = part<HTMLButtonElement>("send");
     button.disabled = true;
     this.#say("sent", "Sending…");
-    const { taskDigest, guarantee } = randomizer;
+    const { taskDigest, guarantee, period } = randomizer;
     let report: Report | undefined;
     const made = {
       taskDigest,
       guarantee,
+      period,
       randomize: (...given: Parameters<Randomizer["randomize"]>) => (report = randomizer.randomize(...given)),
     };
     const relay = this.#relay;
