@@ -150,12 +150,12 @@ test("examples/next: a server component shows the consent, and a visitor takes p
   await visitorsTakePart(server.url, false);
 });
 
-test("the README's survey, in one call and by the parts, from its commands to a visitor who is counted", async (t) => {
+test("the README's survey, in one call and by the parts, from its commands to the owner's page", async (t) => {
   const consumer = await install("tests/consumers/vite8");
   const readme = readFileSync(join(consumer.folder, "node_modules/ldp-pca/README.md"), "utf8");
-  const block = (language, title = "A survey from zero") => {
+  const block = (language, title = "A survey from zero", index = 0) => {
     const [, section] = readme.match(new RegExp(`^## ${title}\\n(.*?)^## `, "ms"));
-    return section.match(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, "ms"))[1];
+    return [...section.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, "gms"))][index][1];
   };
 
   writeFileSync(join(consumer.folder, "sample.csv"), block("csv"));
@@ -195,6 +195,17 @@ test("the README's survey, in one call and by the parts, from its commands to a 
       await page.close();
     }
   }
+
+  // The made-up people.
+  writeFileSync(join(consumer.folder, "people.mjs"), block("js", undefined, 1));
+  const [make, ...send] = block("sh", undefined, 1).replaceAll("http://127.0.0.1:8080", server.url).trim().split("\n");
+  writeFileSync(join(consumer.folder, make.split(" > ")[1]), execFileSync("node", ["people.mjs"], { cwd: consumer.folder }));
+  for (const line of send) execFileSync(binary(), commandLine(line), { cwd: consumer.folder, stdio: "pipe" });
+  const token = readFileSync(join(consumer.folder, "collected/collector.token"), "utf8").trim();
+  const headers = { Authorization: `Basic ${Buffer.from(`anybody:${token}`).toString("base64")}`, Accept: "text/html" };
+  assert.match(await (await fetch(server.url, { headers })).text(), new RegExp(`tasks/${task}/report`));
+  const result = (await (await fetch(`${server.url}/tasks/${task}/report`, { headers })).text()).replaceAll(/<[^>]*>/g, "");
+  assert.match(result, /The strongest is: more (running and cycling|cycling and running)\./);
 });
 
 describe("examples/cdn.html", () => {

@@ -1,0 +1,50 @@
+// The owner's pages of an aggregator: the list of collections, and a result.
+
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before } from "node:test";
+
+import { Aggregator, binary, OWN_IDS } from "./aggregator.js";
+import { inChromium } from "./asked.js";
+import { launchChromium } from "./chromium.js";
+import { assertAccessible, assertFits, openPage, VIEWS } from "./page-tools.js";
+import { ROOT } from "./pages.js";
+
+const TASK = join(ROOT, "examples/task.json");
+const folder = mkdtempSync(join(tmpdir(), "ldp-pca-result-"));
+let aggregator;
+
+before(async () => {
+  aggregator = new Aggregator(JSON.parse(readFileSync(TASK, "utf8")), undefined, OWN_IDS);
+  await aggregator.start();
+  const reports = join(folder, "reports.ldpr");
+  const records = [join(ROOT, "examples/survey.csv"), "--insecure-seed", "1", "--output", reports];
+  execFileSync(binary(), ["randomize", "--task", TASK, ...records], { stdio: "pipe" });
+  execFileSync(binary(), ["submit", reports, "--task", TASK, "--url", aggregator.url], { stdio: "pipe" });
+});
+
+after(async () => {
+  await aggregator?.remove();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const views = { ...VIEWS, "printed, of a dark screen": { ...VIEWS.dark, media: "print" } };
+for (const [view, { media, ...options }] of Object.entries(views)) {
+  inChromium(`the list of collections and a result fit, and axe finds nothing: ${view}`, async (t) => {
+    const browser = await launchChromium();
+    t.after(() => browser.close());
+    const { page, trouble } = await openPage(browser, aggregator.url, { hash: "tasks", ...options });
+    if (media) await page.emulateMedia({ media });
+    const check = async () => {
+      await assertFits(page);
+      await assertAccessible(page);
+    };
+    await check();
+    await page.getByRole("link", { name: "Result" }).click();
+    await page.getByRole("heading", { level: 1, name: /stand out of 5,000 reports/ }).waitFor();
+    await check();
+    t.assert.deepEqual(trouble, []);
+  });
+}
