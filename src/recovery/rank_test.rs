@@ -99,7 +99,16 @@ impl RankTest {
         watch: &mut Watch<'_>,
     ) -> Result<(Self, Option<Unfinished>), RecoveryError> {
         law.check_estimate(estimate)?;
-        let eigenvalues = symmetric_eigenvalues(estimate)?;
+        Ok(Self::of_eigenvalues(symmetric_eigenvalues(estimate)?.as_slice(), law, draws, watch))
+    }
+
+    /// As [`in_time`](Self::in_time), of all eigenvalues of the estimate (d, descending), which take long to compute.
+    pub(super) fn of_eigenvalues(
+        eigenvalues: &[f64],
+        law: &NoiseLaw,
+        draws: usize,
+        watch: &mut Watch<'_>,
+    ) -> (Self, Option<Unfinished>) {
         let mut components = vec![];
         let mut unfinished = None;
         for index in 0..law.dimension() - 1 {
@@ -107,7 +116,7 @@ impl RankTest {
                 unfinished = Some(Unfinished { part: Part::Rank, done: index as u64, of: None });
                 break;
             }
-            let left = &eigenvalues.as_slice()[index..];
+            let left = &eigenvalues[index..];
             let rest = left.iter().sum::<f64>() / left.len() as f64;
             let p_value = law.p_value(left[0], rest, left.len(), draws, &mut draws_of(index));
             let noise_edge = law.bulk(rest, left.len()).edge();
@@ -116,7 +125,7 @@ impl RankTest {
                 break;
             }
         }
-        Ok((Self { level: LEVEL, draws, components }, unfinished))
+        (Self { level: LEVEL, draws, components }, unfinished)
     }
 
     /// The number of components that stand out.

@@ -57,7 +57,7 @@ use super::{
 use crate::covariance::Covariance;
 use crate::decimal::Decimal;
 use crate::family::Reports;
-use crate::law::NoiseLaw;
+use crate::law::{DRAWS, NoiseLaw};
 use crate::linalg::leading_eigen;
 use crate::mechanism::HostilePull;
 use crate::prediction::{PredictionError, Spectrum, predict, predict_from_estimate};
@@ -218,7 +218,8 @@ fn plain(matrix: &DMatrix<f64>, rank: Rank, facts: Answer) -> Result<Answer, Ans
     Ok(facts.with_plain(&found.vectors, found.all_values.as_slice(), rank))
 }
 
-/// All plain components of an estimate, for answers at several ranks: those of a rank are the first ones.
+/// All plain components of an estimate, and up to 2,000 features the test of them, for answers at several ranks: those
+/// of a rank are the first ones.
 #[derive(Clone, Debug)]
 pub struct Decomposition {
     facts: Answer,
@@ -230,16 +231,22 @@ pub struct Decomposition {
 }
 
 impl Decomposition {
-    /// Decomposes the estimate.
+    /// Decomposes the estimate. The callback may stop the test, which is then of the first components.
     ///
     /// # Errors
     /// As [`principal_components`] and [`Spectrum::of_estimate`].
-    pub fn new(reports: Reports<'_>, covariance: &Covariance) -> Result<Self, AnswerError> {
+    pub fn new(reports: Reports<'_>, covariance: &Covariance, watch: &mut Watch<'_>) -> Result<Self, AnswerError> {
         let source = Source { reports, covariance };
         let all = Rank::new(covariance.matrix().nrows())?;
         let components = principal_components(covariance.matrix(), all)?;
         let (spectrum, law) = (Spectrum::of_estimate(covariance)?, covariance.noise_law());
-        Ok(Self { facts: Answer::facts(source), components, mean: source.mean(), spectrum, law })
+        let mut facts = Answer::facts(source);
+        if When::Quick.decompose(covariance.matrix().nrows()) {
+            let (test, untested) = RankTest::of_eigenvalues(components.all_values.as_slice(), &law, DRAWS, watch);
+            facts.trust.rank_test = Some(test);
+            facts.missing.unfinished.extend(untested);
+        }
+        Ok(Self { facts, components, mean: source.mean(), spectrum, law })
     }
 
     /// The number of reports.
@@ -248,7 +255,7 @@ impl Decomposition {
         self.facts.asked.records
     }
 
-    /// The leading components, and their predicted error if that is wanted.
+    /// The leading components with the test, and their predicted error if that is wanted.
     ///
     /// # Errors
     /// [`FantopeError::RankExceedsDimension`](super::FantopeError::RankExceedsDimension).

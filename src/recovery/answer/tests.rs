@@ -103,8 +103,15 @@ fn plain_components_come_with_what_was_asked_and_a_decomposition_has_those_of_ev
     let mut without = found.clone();
     (without.trust.predicted, without.trust.hostile, without.trust.confidence) = (None, None, None);
     assert_eq!(bare, without);
-    let all = Decomposition::new(collected.reports(), covariance).unwrap();
-    assert_eq!(all.leading(rank(2), false).unwrap(), bare);
+    let all = Decomposition::new(collected.reports(), covariance, &mut |_| ControlFlow::Continue(())).unwrap();
+    let mut leading = all.leading(rank(2), false).unwrap();
+    let tested = collected.answer(&Question { test_rank: true, ..Question::new(rank(2)) }).unwrap();
+    let p_values = |answer: &Answer| -> Vec<f64> {
+        answer.trust.rank_test.iter().flat_map(|test| &test.components).map(|component| component.p_value).collect()
+    };
+    assert_eq!((p_values(&leading), p_values(&leading).len()), (p_values(&tested), 2));
+    leading.trust.rank_test = None;
+    assert_eq!(leading, bare);
     assert_eq!(all.leading(rank(2), true).unwrap().trust.predicted, found.trust.predicted);
     assert_eq!(all.leading(rank(DIMENSION), false).unwrap().found.gap, None);
     assert!(matches!(all.leading(rank(DIMENSION + 1), false), Err(AnswerError::Recovery(_))));
@@ -274,7 +281,8 @@ fn components_about_a_mean_come_with_their_error_and_its_interval() {
         interval.lower < predicted.sin_theta_squared && predicted.sin_theta_squared < interval.upper,
         "{interval:?}"
     );
-    let all = Decomposition::new(collected.reports(), &collected.covariance).unwrap();
+    let covariance = &collected.covariance;
+    let all = Decomposition::new(collected.reports(), covariance, &mut |_| ControlFlow::Continue(())).unwrap();
     assert_eq!(all.leading(rank(1), true).unwrap().trust.predicted, Some(predicted.clone()));
     assert_eq!(found.trust.predicted, Some(predicted));
 }

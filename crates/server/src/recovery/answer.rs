@@ -124,14 +124,7 @@ impl Answer {
     /// The answer to the question; sparse components are the best ones found by the deadline. Where a test finds no
     /// component that stands out, it has the first.
     pub(super) fn to(wanted: &Wanted, reports: &dyn TaskReports, deadline: Instant) -> Result<Self, Problem> {
-        let mut watch = |step: &Step| {
-            // The simpler methods belong to an answer, whatever the time.
-            if Instant::now() < deadline || *step == Step::Beginning(Part::Baselines) {
-                ControlFlow::Continue(())
-            } else {
-                ControlFlow::Break(Stop::OutOfTime)
-            }
-        };
+        let mut watch = until(deadline);
         let answer = with_estimate(reports, |sums, covariance| {
             let (matrix, law, mut rank) = (covariance.matrix(), covariance.noise_law(), wanted.question.rank);
             let test = wanted.tested.then(|| RankTest::in_time(matrix, &law, &mut watch)).transpose()?;
@@ -196,6 +189,18 @@ impl Answer {
             found: answer,
             made: Instant::now(),
         })
+    }
+}
+
+/// Stops the work at the deadline.
+pub(super) fn until(deadline: Instant) -> impl FnMut(&Step) -> ControlFlow<Stop> {
+    move |step: &Step| {
+        // The simpler methods belong to an answer, whatever the time.
+        if Instant::now() < deadline || *step == Step::Beginning(Part::Baselines) {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(Stop::OutOfTime)
+        }
     }
 }
 

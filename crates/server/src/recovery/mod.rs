@@ -16,7 +16,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 
 pub(super) use self::answer::Answer;
-use self::answer::{denoised, with_estimate};
+use self::answer::{denoised, until, with_estimate};
 pub(super) use self::query::{Wanted, read_question};
 use super::config::Most;
 use super::net::{Client, Portion, Shares};
@@ -226,11 +226,16 @@ fn compute(
     if wanted.tested || question.penalty.is_some() || question.held_out != HeldOutUse::Nothing {
         return Answer::to(wanted, reports, deadline);
     }
-    // All ranks share the decomposition of a state.
+    // All ranks share the decomposition of a state, and the test of its components: about 2,000 draws of the noise for
+    // each, and no other decomposition.
     let mut last = hold(decomposition);
     let state = match &*last {
         Some(state) if state.records() >= records => Arc::clone(state),
-        _ => Arc::clone(last.insert(Arc::new(with_estimate(reports, Decomposition::new)?))),
+        _ => {
+            let new =
+                with_estimate(reports, |sums, covariance| Decomposition::new(sums, covariance, &mut until(deadline)))?;
+            Arc::clone(last.insert(Arc::new(new)))
+        }
     };
     drop(last);
     Answer::leading(&state, reports.task(), question.rank)
