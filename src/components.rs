@@ -191,7 +191,7 @@ impl PublishedComponents {
 
     fn of(answer: &Answer, task: &Task) -> Result<Self, ComponentsError> {
         let Answer { asked, found, trust, .. } = answer;
-        let noise_edge = found.sparse.as_ref().map_or(trust.noise_edge, |sparse| sparse.noise_edge);
+        let noise_edge = answer.edge();
         // Of two waves only the edge tells variances from noise.
         let above = || found.eigenvalues.iter().map(|&value| (value > noise_edge).then_some(value)).collect();
         let variances = found.variances.clone().unwrap_or_else(above);
@@ -332,6 +332,7 @@ mod tests {
     use crate::mechanism::MechanismSpec;
     use crate::prediction::Prediction;
     use crate::privacy::tests::epsilon;
+    use crate::recovery::answer::ThresholdedAnswer;
     use crate::task::Folds;
 
     /// With everything that a document may have.
@@ -426,7 +427,7 @@ mod tests {
         );
         let task = task.unwrap();
         let mut answer = Answer::default().with_components(vec![vec![0.6, 0.8], vec![0.8, -0.6]], vec![0.5, 0.25]);
-        (answer.asked.records, answer.trust.noise_edge) = (20, 0.25);
+        (answer.asked.records, answer.asked.dimension, answer.trust.noise_edge) = (20, 2, 0.25);
         let variances = |answer: &Answer| -> Vec<Option<f64>> {
             let published = PublishedComponents::of(answer, &task).unwrap();
             assert_eq!(PublishedComponents::from_json(&published.to_json()), Ok(published.clone()));
@@ -454,6 +455,12 @@ mod tests {
         answer.found.variances = variances;
         answer.asked.method = Method::Fantope;
         assert_eq!(predicted(&answer), None);
+        // Of one feature of two.
+        let rows = ThresholdedAnswer { penalty: 0.1, support: vec!["x1".to_owned()], rows: vec![0] };
+        (answer.found.soft_threshold, answer.trust.noise_deviation) = (Some(rows), 0.01);
+        let edge = PublishedComponents::of(&answer, &task).unwrap().noise_edge;
+        assert!((edge - 0.02 * (1.0 + 2.0_f64.ln().sqrt())).abs() < 1e-15, "{edge}");
+        answer.found.soft_threshold = None;
         answer.trust.noise_edge = f64::NAN;
         let refused = PublishedComponents::of(&answer, &task);
         assert_eq!(refused, Err(ComponentsError::Content("every number is finite")));

@@ -346,6 +346,7 @@ class Recovery(_Comparable):
     seeded: bool
     # The total, at least what the components hold; None where noise could give it.
     _whole: float | None = field(repr=False)
+    _edge: float = field(repr=False)
     _stands_out: bool = field(repr=False)
 
     @property
@@ -363,8 +364,8 @@ class Recovery(_Comparable):
 
     @property
     def edge(self) -> float:
-        """The variance that noise alone gives to the first component: of sparse components, in their program."""
-        return self.noise_edge if self.sparse is None else self.sparse.noise_edge
+        """The variance that noise alone gives to the first component: of components on few features, on so many."""
+        return self._edge
 
     @property
     def notice(self) -> str | None:
@@ -548,7 +549,7 @@ def numbered(components: list[int]) -> str:
 def _warn_of_noise(recovery: Recovery) -> None:
     if recovery.noise:
         of_sparse = f"reaches a variance of {recovery.edge:.3g} on so many features"
-        reach = "gives as much in 5 % of collections or more" if recovery.sparse is None else of_sparse
+        reach = "gives as much in 5 % of collections or more" if recovery.method == "pca" else of_sparse
         warn(
             f"{numbered(recovery.noise)} of {recovery.rank} cannot be distinguished from noise, which alone "
             f"{reach}: collect more reports (there are {recovery.records:,}; `plan` says "

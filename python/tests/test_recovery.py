@@ -82,7 +82,11 @@ def test_plain_components_are_those_of_the_command_line(command, written, aggreg
 
 def test_the_document_of_components_is_that_of_the_command_line(command, written, aggregate, tmp_path: Path) -> None:
     path = tmp_path / "components.json"
-    asked: list[tuple[str, dict[str, Any]]] = [("--method=pca", {"method": "pca"}), ("--sparse", {"sparse": True})]
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("--method=auto", {}),
+        ("--method=pca", {"method": "pca"}),
+        ("--sparse", {"sparse": True}),
+    ]
     for word, options in asked:
         command("recover", *written, "--rank", 2, word, "--output", path)
         recovery = recover(aggregate, 2, **options)

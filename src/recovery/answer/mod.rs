@@ -313,18 +313,6 @@ impl Answer {
         let components = &self.found.components;
         DMatrix::from_fn(self.asked.dimension, components.len(), |row, column| components[column][row])
     }
-
-    /// The edge that the variances must exceed.
-    fn edge(&self) -> f64 {
-        let Trust { noise_deviation, noise_edge, .. } = self.trust;
-        match (&self.found.sparse, &self.found.soft_threshold) {
-            (Some(sparse), _) => sparse.noise_edge,
-            (None, Some(thresholded)) => {
-                sparse_noise_edge(noise_deviation, self.asked.dimension, thresholded.rows.len(), noise_edge)
-            }
-            (None, None) => noise_edge,
-        }
-    }
 }
 
 /// What our own crates need and others do not.
@@ -341,6 +329,19 @@ impl Answer {
         (found.eigenvalues, found.components) = (eigenvalues, components);
         (found.ties, found.single_columns) = (vec![], None);
         self
+    }
+
+    /// The edge that the variances must exceed: of components on few features that of so many.
+    #[must_use]
+    pub fn edge(&self) -> f64 {
+        let Trust { noise_deviation, noise_edge, .. } = self.trust;
+        match (&self.found.sparse, &self.found.soft_threshold) {
+            (Some(sparse), _) => sparse.noise_edge,
+            (None, Some(thresholded)) => {
+                sparse_noise_edge(noise_deviation, self.asked.dimension, thresholded.rows.len(), noise_edge)
+            }
+            (None, None) => noise_edge,
+        }
     }
 
     /// The share of records that say nothing, and its standard error, where that stands out from the noise.
