@@ -292,7 +292,8 @@ class Recovery(_Comparable):
         folds. Its keys are those of ``ldp-pca recover --json`` (docs/recover.md).
     rank_test : dict or None
         ``level``, ``draws`` and the ``components`` that were tested, with their ``p_value``: those that stand out and
-        the first that does not. None above 2,000 features, and for two waves.
+        the first that does not. Components of one variance stand out like others, and are then ``ties``: only the space
+        that they span together is known. None above 2,000 features, and for two waves.
     selection : dict or None
         With ``select``: the ``rate``, the names of the ``features`` selected, and for every feature its p-value
         (``p_values``) and the smallest rate at which it is selected (``adjusted``).
