@@ -2,6 +2,7 @@
 //!
 //! - [`result()`] writes the page of an answer: what stands out, how sure that is, and what it does not say.
 //! - [`collections()`] writes the list of an aggregator's collections.
+//! - [`refusal()`] says why there is neither.
 //! - [`ties()`] and [`single_columns()`] are sentences of the page that other texts have too.
 //!
 //! A page is one HTML document with its style and its pictures, and has no script. The `maud` crate escapes what comes
@@ -152,6 +153,16 @@ pub fn collections(list: &[Collection<'_>]) -> String {
             }
         }
         footer { p { "ldp-pca " (env!("CARGO_PKG_VERSION")) } }
+    };
+    document(title, &body)
+}
+
+/// Why a page is refused, and what to do, as a whole HTML document.
+#[must_use]
+pub fn refusal(title: &str, detail: &str) -> String {
+    let body = html! {
+        header { h1 { (title) } }
+        main { p { (detail) } }
     };
     document(title, &body)
 }

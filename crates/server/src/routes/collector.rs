@@ -120,23 +120,15 @@ async fn refusal(response: Response) -> Response {
     let (mut parts, body) = response.into_parts();
     let document = to_bytes(body, LARGEST_REFUSAL).await.unwrap_or_default();
     let problem: Value = serde_json::from_slice(&document).unwrap_or_default();
-    let text = |name: &str| {
-        let text = problem[name].as_str().unwrap_or_default();
-        text.replace('&', "&amp;").replace('<', "&lt;")
+    let text = |name: &str| problem[name].as_str().unwrap_or_default();
+    let detail = match parts.status {
+        StatusCode::UNAUTHORIZED => "load this page again, and give a collector's token as the password, with any name",
+        _ => text("detail"),
     };
-    let (title, mut detail) = (text("title"), text("detail"));
-    if parts.status == StatusCode::UNAUTHORIZED {
-        detail = "load this page again, and give a collector's token as the password, with any name".into();
-    }
     parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    parts.headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(CSP));
     parts.headers.remove(header::CONTENT_LENGTH);
-    let page = format!(
-        "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\">\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-         <meta name=\"color-scheme\" content=\"light dark\"><title>{title}</title>\
-         <h1>{title}</h1><p>{detail}</p></html>\n"
-    );
-    Response::from_parts(parts, Body::from(page))
+    Response::from_parts(parts, Body::from(ldp_pca_page::refusal(text("title"), detail)))
 }
 
 /// The list of collections. Where everybody may see components, everybody may see it.

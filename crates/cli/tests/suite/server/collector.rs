@@ -68,7 +68,8 @@ fn a_browser_shows_the_list_and_the_results_with_the_token_as_its_password() {
             let refused = shown(&server, place, &[header]);
             assert_eq!(refused.status, 401, "{place} {header:?}");
             assert_eq!(refused.header("www-authenticate"), "Basic realm=\"collector\"");
-            assert!(refused.text().starts_with("<!doctype html>"), "{refused:?}");
+            assert!(refused.text().starts_with("<!DOCTYPE html>"), "{refused:?}");
+            assert_eq!(refused.header("content-security-policy"), ldp_pca_page::CSP);
         }
         let found = shown(&server, place, &[COLLECTOR_PASSWORD]);
         assert_eq!(found.status, 200, "{found:?}");
