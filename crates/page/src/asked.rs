@@ -11,7 +11,6 @@ use ldp_pca_pictures::numbers::{Decimal, plural};
 use maud::{Markup, html};
 
 use super::columns_in_words;
-use super::words::of_what;
 
 pub(crate) fn section(task: &Task, answer: &Answer) -> Markup {
     let asked = &answer.asked;
@@ -30,11 +29,14 @@ pub(crate) fn section(task: &Task, answer: &Answer) -> Markup {
                 @if let (Some(period), None) = (task.period(), &asked.family) { " Period: " bdi { (period) } "." }
             }
             p {
-                "Looked for: the " (plural(asked.rank as u64, "pattern")) " with most " (of_what(answer)) (looked_for)
+                "Looked for: the " (plural(asked.rank as u64, "pattern")) " with most of the spread" (looked_for)
                 ". In a pattern columns go together: some people have more of one side and less of the other, and \
-                others the reverse."
-                @if !asked.centred {
-                    " Unless averages were taken away, what all people share looks like a pattern too."
+                others the reverse. The spread is how far answers are from "
+                @if asked.centred {
+                    "their average, each distance squared: statisticians call it variance."
+                } @else {
+                    "the middle (0, or a column's offset), each distance squared: statisticians call it second moments \
+                    about zero. Unless averages were taken away, what all people share looks like a pattern too."
                 }
             }
             (promise(task, answer))

@@ -5,7 +5,7 @@ use ldp_pca_pictures::descending;
 use ldp_pca_pictures::numbers::{plural, three_digits};
 use maud::{Markup, PreEscaped, html};
 
-use super::words::{all_standing, name, of_what, percent, single_columns, ties};
+use super::words::{all_standing, name, percent, single_columns, ties};
 
 /// Features in the table of a pattern.
 const SHOWN: usize = 10;
@@ -107,7 +107,7 @@ fn share(answer: &Answer, index: usize) -> String {
         format!("{}{}", shown(variance), error.unwrap_or_default())
     };
     match answer.whole() {
-        Some(whole) => format!("It holds {} {}.", of(&|variance| percent(variance / whole)), of_what(answer)),
+        Some(whole) => format!("It holds {} of the spread.", of(&|variance| percent(variance / whole))),
         None => format!(
             "Its variance is {}, in squared units of the encoded, bounded features.",
             of(&|variance| three_digits(variance, f64::round))
@@ -150,20 +150,27 @@ fn bar(loading: f64, error: Option<f64>) -> Markup {
     }
 }
 
-/// The eigenvalues, and the edge of the noise over the rest, once nothing stands out any more.
+/// The edge of the noise over the rest, once nothing stands out any more. The edge that there is before anything is
+/// found, of the noise and all that stands out, is not shown.
+pub(crate) fn edge(answer: &Answer) -> f64 {
+    let test = answer.trust.rank_test.as_ref();
+    let last = test.and_then(|test| test.components.get(test.standing_out()));
+    last.map_or(answer.trust.noise_edge, |last| last.noise_edge)
+}
+
+/// The eigenvalues, and the edge of the noise.
 pub(crate) fn spectrum(answer: &Answer) -> Markup {
-    let (trust, marked) = (&answer.trust, all_standing(answer));
-    let last = trust.rank_test.as_ref().and_then(|test| test.components.get(test.standing_out()));
-    let edge = last.map_or(trust.noise_edge, |last| last.noise_edge);
+    let marked = all_standing(answer);
     html! {
         @if let Some(eigenvalues) = &answer.found.spectrum {
             section aria-labelledby="spectrum" {
                 h2 id="spectrum" { "Signal and noise" }
                 figure {
-                    (PreEscaped(ldp_pca_pictures::spectrum(eigenvalues, edge, marked, "spectrum-")))
+                    (PreEscaped(ldp_pca_pictures::spectrum(eigenvalues, edge(answer), marked, "spectrum-")))
                     figcaption {
-                        "Each dot is a direction in which the answers may vary, strongest first. Where nothing stands \
-                        out any more, noise alone gives dots up to the dashed line. "
+                        "Each dot is a direction in which the answers may vary, strongest first, and as high as the \
+                        spread along it. Where nothing stands out any more, noise alone gives dots up to the dashed \
+                        line, the noise edge. "
                         @if marked > 0 { "The blue ones stand out." }
                     }
                 }

@@ -6,7 +6,7 @@ use ldp_pca::task::Task;
 use ldp_pca_pictures::numbers::grouped;
 use maud::{Markup, html};
 
-use super::words::{extent, of_what, percent};
+use super::words::{extent, percent};
 
 /// Multiples of the reports that are planned with.
 const MULTIPLES: [u64; 3] = [2, 4, 10];
@@ -51,9 +51,10 @@ pub(crate) fn section(answer: &Answer) -> Markup {
                 (found(answer))
                 (captured(answer))
                 p .small {
-                    "100\u{a0}% of the structure would be the true patterns, 0\u{a0}% what random ones show. The \
-                    expectation and the confidence take the answers to vary alike in all directions, except for the \
-                    patterns; docs/inference.md of ldp-pca says how often the interval holds."
+                    "100\u{a0}% would be the true patterns, and random ones show 0\u{a0}%: statisticians call it the \
+                    share found of the structure. The expectation and the confidence take the answers to vary alike in \
+                    all directions, except for the patterns; docs/inference.md of ldp-pca says how often the interval \
+                    holds."
                 }
             }
         }
@@ -66,23 +67,27 @@ fn found(answer: &Answer) -> Markup {
     html! {
         @if let Some((Interval { lower, upper, .. }, level)) = share.interval {
             p .lead {
-                "With " (percent(level)) " confidence, between " strong { (percent(lower)) " and " (percent(upper)) }
-                " of the structure is found."
+                "With " (percent(level)) " confidence, these patterns show between "
+                strong { (percent(lower)) " and " (percent(upper)) } " of what the true ones would."
             }
         } @else if let Some(share) = share.predicted {
             p .lead {
                 @if answer.buried() == 0 {
-                    "Expected: " strong { (percent(share)) " of the structure" } " is found, " (extent(share)) "."
+                    "Expected: these patterns show " strong { (percent(share)) } " of what the true ones would, "
+                    (extent(share)) "."
                 } @else {
                     "Expected: " strong { (percent(share)) " of what stands out of the noise" }
                     " is found. What is hidden in the noise is not counted."
                 }
             }
         } @else {
-            p { "How much of the structure is found cannot be predicted here." }
+            p { "How much of the true patterns these show cannot be predicted here." }
         }
         @if let Some(share) = share.exact {
-            p { "Compared with the records themselves, " strong { (percent(share)) " of the structure" } " is found." }
+            p {
+                "Compared with the records themselves, these patterns show " strong { (percent(share)) } " of what the \
+                true ones would."
+            }
         }
     }
 }
@@ -97,14 +102,14 @@ fn captured(answer: &Answer) -> Markup {
         @if let Some(reference) = reference.filter(|reference| reference.captured_variance.is_finite()) {
             p {
                 "In " (grouped(reference.records)) " records that were compared, the patterns capture "
-                (exactly(reference.captured_variance)) " " (of_what(answer)) ", where "
+                (exactly(reference.captured_variance)) " of the spread, where "
                 (exactly(reference.largest_captured_variance)) " is possible."
             }
         }
         @if let Some((captured, level, whole)) = held_out {
             p {
                 "In reports that they were not found from, patterns like these hold " (percent(captured.value / whole))
-                " " (of_what(answer)) " (" (percent(level)) ": " (percent(captured.interval.lower / whole)) " to "
+                " of the spread (" (percent(level)) ": " (percent(captured.interval.lower / whole)) " to "
                 (percent(captured.interval.upper / whole)) ")."
             }
         }
@@ -126,8 +131,8 @@ pub(crate) fn more_people(task: &Task, answer: &Answer) -> Markup {
             @if standing.is_empty() {
                 @if let Some(share) = visible(answer) {
                     p {
-                        "Patterns that hold less than about " (percent(share)) " " (of_what(answer)) " cannot be seen \
-                        with so many reports; of larger ones, those of about twice that nearly always are."
+                        "Patterns that hold less than about " (percent(share)) " of the spread cannot be seen with so \
+                        many reports; of larger ones, those of about twice that nearly always are."
                     }
                 }
                 p {
@@ -197,7 +202,7 @@ fn spectrum(answer: &Answer) -> Option<Spectrum> {
     Spectrum::new(dimension, signals, bulk / about_zero).ok()?.with_mean_share(share).ok()
 }
 
-/// The least share of the variation that a pattern must hold to be seen.
+/// The least share of the spread that a pattern must hold to be seen.
 fn visible(answer: &Answer) -> Option<f64> {
     let share = answer.trust.predicted.as_ref()?.threshold / answer.whole()?;
     (share < 1.0).then_some(share)

@@ -109,7 +109,8 @@ fn the_patterns_are_named_by_their_strongest_features_and_say_how_sure_they_are(
         "The strongest is: more running and cycling, less reading.",
         "Pattern 1: more running and cycling, less reading</h3>",
         "Pattern 2: more chess, less cooking</h3>",
-        "It holds 40\u{a0}% of the squared distance from the middle.",
+        "It holds 40\u{a0}% of the spread.",
+        "how far answers are from the middle (0, or a column's offset)",
         "what all people share looks like a pattern too",
         "finds at most 7.4\u{a0}% of those who have them",
         "What more people would show of these patterns",
@@ -128,7 +129,7 @@ fn the_patterns_are_named_by_their_strongest_features_and_say_how_sure_they_are(
     centred.asked.centred = true;
     let weekly = result(&ResultPage { task: &weekly, answer: &centred, live: None });
     assert!(
-        weekly.contains(" Period: <bdi>2026-W48</bdi>.") && weekly.contains("40\u{a0}% of the variation."),
+        weekly.contains(" Period: <bdi>2026-W48</bdi>.") && weekly.contains("how far answers are from their average"),
         "{weekly}"
     );
     assert!(!weekly.contains("what all people share") && !weekly.contains("and show no pattern"), "{weekly}");
@@ -167,10 +168,12 @@ fn what_is_noise_is_no_finding() {
 fn patterns_that_a_test_does_not_find_are_none_and_those_beyond_the_ones_asked_for_are_counted() {
     let answer = || answer(NAMES, [Some(0.4), Some(0.2)]);
     let none = page(NAMES, &with_test(answer(), 0), None);
-    for part in ["<h1>No pattern stands out of 500 reports</h1>", "there is none, or the noise", "noise edge 0.25"] {
+    for part in ["<h1>No pattern stands out of 500 reports</h1>", "there is none, or the noise", "<td>0.250</td>"] {
         assert!(none.contains(part), "{part}: {none}");
     }
     assert!(!none.contains("Pattern 1") && !none.contains("The blue ones"), "{none}");
+    // One edge, not that of everything too.
+    assert!(none.contains("noise edge 0.25") && !none.contains("<td>0.150</td>"), "{none}");
     let one = page(NAMES, &with_test(answer(), 1), None);
     assert!(one.contains("<h1>1 pattern stands out of 500 reports</h1>") && !one.contains("Pattern 2:"), "{one}");
     assert!(one.contains("Not shown: 1 pattern of the 2 asked for, which does not stand out."), "{one}");
@@ -182,7 +185,7 @@ fn patterns_that_a_test_does_not_find_are_none_and_those_beyond_the_ones_asked_f
 fn what_is_expected_is_of_what_stands_out() {
     let answer = || answer(NAMES, [Some(0.4), Some(0.2)]);
     let many = page(NAMES, &predicted(answer(), &[0.4, 0.2], 1_000_000), None);
-    for part in ["of the structure</strong> is found, nearly all", "More people would change little"] {
+    for part in ["</strong> of what the true ones would, nearly all", "More people would change little"] {
         assert!(many.contains(part), "{part}: {many}");
     }
     let mut tied = predicted(answer(), &[0.4, 0.2], 1_000_000);
@@ -190,7 +193,7 @@ fn what_is_expected_is_of_what_stands_out() {
     assert!(page(NAMES, &tied, None).contains("which may change them"));
     let buried = page(NAMES, &with_test(predicted(answer(), &[0.4], 1_000_000), 1), None);
     assert!(buried.contains("of what stands out of the noise</strong> is found. What is hidden"), "{buried}");
-    // One that is missed may be a small part of the structure.
+    // One that is missed may be a small part of all.
     let weak = page(NAMES, &predicted(answer(), &[0.7, 0.07], 20_000), None);
     assert!(!weak.contains("More people would change little"), "{weak}");
 }

@@ -82,11 +82,6 @@ pub(crate) fn name(loadings: &[f64], errors: Option<&[f64]>, names: &[String]) -
     html! { @for (index, side) in sides.enumerate() { @if index > 0 { ", " } (side) } }
 }
 
-/// What shares of the variance are a share of.
-pub(crate) fn of_what(answer: &Answer) -> &'static str {
-    if answer.asked.centred { "of the variation" } else { "of the squared distance from the middle" }
-}
-
 /// A share in percent, with one place where it is small.
 pub(crate) fn percent(share: f64) -> String {
     let percent = 100.0 * share;
@@ -95,7 +90,7 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{}\u{a0}%", if percent.abs() < 9.95 { small() } else { whole_percent(share) })
 }
 
-/// How much of the structure such a share is.
+/// How much such a share is of all.
 pub(crate) fn extent(share: f64) -> &'static str {
     match share {
         _ if share >= 0.9 => "nearly all of it",

@@ -18,15 +18,14 @@ const HEADING: f64 = TOP - 24.0;
 /// what is seen. So many of the largest are marked, as those that stand out. The picture's identifiers begin with
 /// `prefix`.
 pub fn spectrum(eigenvalues: &[f64], edge: f64, standing: usize, prefix: &str) -> String {
-    let above = eigenvalues.iter().filter(|&&value| value > edge).count();
     let description = format!(
-        "{above} of {} eigenvalues are above the noise edge {edge:.4}; the largest is {:.4}.",
+        "{standing} of {} directions stand out. The spread along the first is {:.4}, and the noise edge is {edge:.4}.",
         eigenvalues.len(),
         eigenvalues.first().copied().unwrap_or_default()
     );
     let content = chart(Group::new(), eigenvalues, edge, standing);
     let content = content.set("transform", format!("translate(0 -{HEADING})"));
-    alone(prefix, "Eigenvalues and the noise edge", &description, content, BOTTOM + 50.0 - HEADING)
+    alone(prefix, "The spread along each direction, and the noise edge", &description, content, BOTTOM + 50.0 - HEADING)
 }
 
 pub(super) fn panel(figure: &Figure<'_>) -> Panel {

@@ -23,6 +23,9 @@ use crate::table::{Align, Table};
 /// Components that are listed without details.
 const LISTED: usize = 5;
 
+/// What shares of the structure are between.
+const SCALE: &str = "; 0 % is random, 100 % the truth";
+
 /// Features named per support, and with their stability.
 const SHOWN_SUPPORT: usize = 12;
 
@@ -117,9 +120,9 @@ fn finds(answer: &Answer) -> Option<String> {
         _ if buried == answer.asked.rank => "nothing that is known: no component stands out from the noise".to_owned(),
         (Some((interval, level)), _) => {
             let [lower, upper] = [whole(interval.lower), of_structure(interval.upper)];
-            format!("between {lower} and {upper} with {:.0} % confidence", 100.0 * level)
+            format!("between {lower} and {upper} with {:.0} % confidence{SCALE}", 100.0 * level)
         }
-        (None, Some(Some(share))) if !is_sparse => format!("about {share}, as predicted{rest}"),
+        (None, Some(Some(share))) if !is_sparse => format!("about {share}, as predicted{rest}{SCALE}"),
         (None, share) => {
             let of = if is_sparse { " of sparse components" } else { "" };
             let plain = share.flatten().map(|share| format!(" (plain ones find about {share})")).unwrap_or_default();

@@ -51,7 +51,8 @@ fn recover_and_inspect_say_whether_components_are_about_zero_or_the_mean() {
     for (options, centred, said) in [("", false, zero), ("--centre", true, mean)] {
         let folder = collected(false, options);
         let recover = "recover a.ldpa -t task.json --rank 1 --method pca";
-        folder.run(recover).says(&["finds about", "% of the structure, as predicted"]);
+        let found = ["finds about", "% of the structure, as predicted; 0 % is random, 100 % the truth"];
+        folder.run(recover).says(&found);
         folder.run(&format!("{recover} --details")).says(&["predicted ||sin Theta||_F^2"]);
         for line in [recover, "inspect task.json", "inspect a.ldpa -t task.json"] {
             folder.gives(line, json!({"centred": centred}));

@@ -114,7 +114,7 @@ fn the_page_has_the_planted_pattern_on_top_and_says_how_sure_it_is_and_noise_is_
     for part in [
         "<h1>1 of at least 3 patterns that stand out of 3,000 reports</h1>",
         "Pattern 1: more <bdi>w</bdi> and <bdi>x</bdi></h3>",
-        "With 95\u{a0}% confidence, between",
+        "With 95\u{a0}% confidence, these patterns show between",
         "In 3,000 records that were compared",
         "<td class=\"number\">± 0.0",
         "More people would change little of these patterns.",
@@ -124,7 +124,7 @@ fn the_page_has_the_planted_pattern_on_top_and_says_how_sure_it_is_and_noise_is_
     }
     assert!(!page.contains("<script"), "{page}");
     folder.run("recover a.ldpa -t task.json --rank 1 --report page.html").prints(&["wrote page.html"]);
-    assert!(!folder.read_text("page.html").contains("confidence, between"));
+    assert!(!folder.read_text("page.html").contains("confidence, these patterns"));
 
     folder.write("few.csv", format!("w,x,y,z\n{}", records(40, [4.0, 3.0, 0.5, 0.4])));
     folder.make_task("few.csv --scaling none", "--epsilon 0.1 --folds 1");
