@@ -297,6 +297,28 @@ fn the_policy_allows_this_style_and_the_style_has_every_colour_of_pictures() {
     }
 }
 
+/// As WCAG 2.2 asks of text (1.4.3) and of marks (1.4.11).
+#[test]
+fn words_and_marks_stand_out_from_their_ground_in_light_and_in_the_dark() {
+    let luminance = |color: &str| {
+        let part = |at: usize| {
+            let part = f64::from(u8::from_str_radix(&color[at..at + 2], 16).unwrap()) / 255.0;
+            if part <= 0.040_45 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) }
+        };
+        0.2126 * part(0) + 0.7152 * part(2) + 0.0722 * part(4)
+    };
+    let colors = |name: &str| between(STYLE, &format!("--{name}: #"), ";");
+    for (name, least) in [("ink", 4.5), ("muted", 4.5), ("accent", 4.5), ("warning", 4.5), ("pale", 3.0)] {
+        assert_eq!(colors(name).len(), 2, "{name}");
+        for ground in ["ground", "card"] {
+            for (color, ground) in colors(name).into_iter().zip(colors(ground)) {
+                let [one, other] = [color, ground].map(|color| luminance(color) + 0.05);
+                assert!(one.max(other) / one.min(other) >= least, "{name}: {color} on {ground}");
+            }
+        }
+    }
+}
+
 fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let digits = |chunk: &[u8]| {

@@ -16,7 +16,7 @@ pub const GRID: &str = "#e4e7eb";
 /// What is kept. This colour and the next two are distinct in every common form of colour blindness.
 pub const ACCENT: &str = "#0b5cad";
 /// What is not kept.
-pub const PALE: &str = "#9aa5b1";
+pub const PALE: &str = "#808b97";
 /// What is compared with.
 pub const WARNING: &str = "#b35900";
 

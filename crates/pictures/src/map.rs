@@ -97,7 +97,7 @@ fn names_at(mut group: Group, mut features: Vec<&Feature<'_>>, edge: f64, anchor
     }
     for (feature, height) in features.into_iter().zip(heights) {
         let (x, y) = feature.place;
-        group = group.add(line(edge, height, x, y, GRID)).add(text(
+        group = group.add(line(edge, height, x, y, PALE)).add(text(
             edge,
             height + 5.0,
             &shortened(feature.name, NAME_LENGTH),
