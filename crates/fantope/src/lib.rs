@@ -1,37 +1,14 @@
-//! Sparse principal components with a certificate: a symmetric matrix in, components out, with a proof of how good they
-//! are. No privacy, no records, no IO: what is here knows a matrix, and at most the standard deviation of its noise.
+#![doc = include_str!("../README.md")]
 //!
-//! ```
-//! use fantope::{FantopeProblem, FantopeSolver, Penalty, Rank, SolverSettings};
-//! use nalgebra::DMatrix;
+//! ## Items
 //!
-//! // One component on rows 0 and 1; the rest is noise of size 0.1.
-//! let estimate = DMatrix::from_row_slice(3, 3, &[1.0, 0.9, 0.1, 0.9, 1.0, -0.1, 0.1, -0.1, 0.2]);
-//! let problem = FantopeProblem::new(&estimate, Rank::new(1)?, Penalty::new(0.15)?)?;
-//! let solver = FantopeSolver::new(SolverSettings { tolerance: 1e-8, ..SolverSettings::default() })?;
-//! let solution = solver.solve(&problem)?;
-//! assert_eq!(solution.support, [0, 1]);
-//! assert_eq!(solution.components.shape(), (3, 1));
-//! assert!(solution.relative_gap <= 1e-8, "no feasible point has a much larger objective");
+//! [`FantopeProblem`] is the problem, and [`FantopeSolver`] solves it. [`PenaltyPath`] shows what every penalty gives,
+//! and [`default_penalty`] the one that follows from a known noise. [`principal_components`] takes the leading
+//! eigenvectors without a penalty. [`subspace`] measures the distance between two answers, and [`linalg`] has the
+//! decompositions. [`admm`] is the published algorithm, for comparison. Matrices are those of [`nalgebra`] 0.35,
+//! re-exported here.
 //!
-//! // The proof is a dual matrix: the bound follows from its eigenvalues, whoever found it.
-//! let bound = problem.dual_bound(&solution.dual_matrix(&problem)?)?;
-//! assert!((bound - solution.objective).abs() < 1e-7);
-//! # Ok::<(), fantope::FantopeError>(())
-//! ```
-//!
-//! [`FantopeProblem`] is the relaxation of Vu, Cho, Lei & Rohe (2013), and [`FantopeSolver`] solves it on a working set
-//! of rows. [`PenaltyPath`] shows what every penalty gives. [`principal_components`] takes the leading eigenvectors
-//! without a penalty. [`subspace`] measures the distance between two answers, and [`linalg`] has the decompositions.
-//! [`admm`] is the published algorithm, for comparison.
-//!
-//! Everything runs on the calling thread, natively and in WebAssembly alike, and the same input gives the same result.
-//! A rank or penalty that makes no sense cannot be built. Matrices are those of [`nalgebra`] 0.35, re-exported here.
-
-/// The README, whose example is compiled and run.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-mod readme {}
+//! What is here knows a matrix, and at most the standard deviation of its noise: no privacy, no records, no IO.
 
 pub mod admm;
 mod closed_form;
