@@ -148,6 +148,24 @@ mod tests {
         assert_eq!((single.vectors[(0, 0)], single.values[0]), (1.0, -4.0));
     }
 
+    /// Whole numbers, so that their multiples are exact down to the smallest number.
+    #[test]
+    fn components_are_the_same_at_every_power_of_two() {
+        let matrix = DMatrix::from_row_slice(3, 3, &[700.0, 90.0, -40.0, 90.0, 300.0, 80.0, -40.0, 80.0, -200.0]);
+        for rank in 1..=3 {
+            let of = |power: f64| principal_components(&(&matrix * power), Rank::new(rank).unwrap()).unwrap();
+            let base = of(1.0);
+            for exponent in (-1074..=1010).step_by(4) {
+                let (power, unit) = (libm::exp2(f64::from(exponent)), f64::from_bits(1));
+                let found = of(power);
+                assert!((&found.vectors - &base.vectors).amax() < 1e-12, "2^{exponent}, rank {rank}");
+                for (value, base) in found.all_values.iter().zip(&base.all_values) {
+                    assert!((value - base * power).abs() <= 1e-9 * power + unit, "2^{exponent}: {value:e} {base}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn components_are_read_as_they_were_written_and_checked() {
         let matrix = DMatrix::from_row_slice(3, 3, &[2.0, 0.5, 0.1, 0.5, 1.0, 0.3, 0.1, 0.3, -0.7]);

@@ -206,6 +206,30 @@ fn the_certificate_is_right_at_every_power_of_two() {
     }
 }
 
+/// On working sets, without a penalty, and beyond the dimension where all eigenvalues are computed. Estimate and penalty
+/// are whole numbers again.
+#[test]
+fn solutions_are_the_same_to_the_last_bit_at_every_power_of_two() {
+    for dimension in [60, 300] {
+        let matrix = (spiked(dimension) * 1000.0).map(f64::round);
+        for penalty in [400.0, 200.0, 90.0, 0.0] {
+            let posed = |power: f64| problem(&(&matrix * power), 2, penalty * power);
+            let at = |power: f64| FantopeSolver::default().solve(&posed(power)).unwrap();
+            let base = at(1.0);
+            // The smallest number, 7e-301 and 1e300.
+            for power in [-1074.0, -997.0, 997.0].map(libm::exp2) {
+                let (found, label) = (at(power), format!("{dimension} rows, penalty {penalty}, {power:e}"));
+                assert_eq!((found.status, found.iterations), (base.status, base.iterations), "{label}");
+                assert_eq!((found.certificate, found.relative_gap), (base.certificate, base.relative_gap), "{label}");
+                assert_eq!((&found.support, &found.components), (&base.support, &base.components), "{label}");
+                assert_eq!(found.variances, &base.variances * power, "{label}");
+                assert_eq!(found.objective, base.objective * power, "{label}");
+                assert!(found.dual_bound >= base.dual_bound * power, "{label}");
+            }
+        }
+    }
+}
+
 #[test]
 fn entries_lose_no_digits_beside_much_larger_numbers() {
     let unit = f64::from_bits(1);
