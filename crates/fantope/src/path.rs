@@ -87,7 +87,8 @@ impl PenaltyPath {
         }
         let reached = smallest > Penalty::ZERO;
         FantopeError::require(reached, "smallest", 0.0, "above 0, for a geometric sequence never reaches 0")?;
-        let step = libm::log(smallest.value() / largest) / (count - 1) as f64;
+        // Below the smallest normal number the ratio loses its digits, and is 0 at last.
+        let step = libm::log((smallest.value() / largest).max(f64::MIN_POSITIVE)) / (count - 1) as f64;
         let between = |index: usize| Penalty::new(largest * libm::exp(step * index as f64));
         let mut penalties = (0..count - 1).map(between).collect::<Result<Vec<_>, _>>()?;
         penalties.push(smallest);
@@ -232,6 +233,8 @@ mod tests {
         assert_eq!(values(9.0, 5), [9.0]);
         let three = values(0.05, 3);
         assert!((three[1] / (largest * 0.05).sqrt() - 1.0).abs() < 1e-14 && three.len() == 3, "{three:?}");
+        let huge = PenaltyPath::penalties(&(spiked() * 1e300), penalty(1e-300), 3).unwrap();
+        assert!(huge.is_sorted_by(|above, below| above > below) && huge[2] == penalty(1e-300), "{huge:?}");
     }
 
     #[test]
