@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use clap::Parser;
 use ldp_pca::linalg::SymmetricMatrix;
-use ldp_pca::recovery::{FantopeProblem, FantopeSolver, Penalty, Rank, SolverSettings, SolverStatus};
+use ldp_pca::recovery::{FantopeProblem, FantopeSolver, Penalty, Rank, SolverSettings};
 use nalgebra::DMatrix;
 use npyz::NpyFile;
 use serde_json::json;
@@ -58,16 +58,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         seconds = seconds.min(start.elapsed().as_secs_f64());
     }
     let Some(solution) = last else { return Ok(()) };
-    let status = match solution.status {
-        SolverStatus::Optimal => "optimal",
-        _ => "not optimal",
-    };
     let answer = json!({
         "seconds": seconds,
-        "status": status,
+        "status": solution.status.name(),
         "iterations": solution.iterations,
         "relative_gap": solution.relative_gap,
+        "objective": solution.objective,
         "dual_bound": solution.dual_bound,
+        "centre": arguments.rank as f64 * problem.estimate().mean_diagonal(),
     });
     println!("{answer}");
     Ok(())
