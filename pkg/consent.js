@@ -13,12 +13,12 @@ export const en = {
     "may have asked for the report's number already, without any of these details.",
   stays: "The details themselves stay on this device.",
   promise:
-    "Anyone who sees the report, its receiver included, can guess from it whether something is true of you. Suppose " +
-    "that they wrongly suspect {others} of 1000 people of whom it is not true. Then, on average, they rightly " +
-    "suspect at most {found} of 1000 people of whom it is true; without the report, {others}.",
+    "From the report, anyone who sees it, its receiver included, can only guess whether something is true of you. " +
+    "Suppose that they are wrong about {others} of 1000 people of whom it is not true. Then, on average, they find " +
+    "at most {found} of 1000 people of whom it is true; without the report, {others}.",
   scope: "This holds for one report. What several reports reveal adds up.",
   repeated:
-    "This page asks again. From all reports of one period together they rightly suspect at most {inPeriod}; from all " +
+    "This page asks again. From all reports of one period together they find at most {inPeriod}; from all " +
     "that this browser makes while it keeps this site's data, at most {inAll}, which is the number for details that " +
     "stay the same.",
   agree: "Agree",

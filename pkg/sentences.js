@@ -41,13 +41,13 @@ export const de = {
     "irgendwelche Angaben.",
   stays: "Die Angaben selbst bleiben auf diesem Gerät.",
   promise:
-    "Wer den Bericht sieht, auch sein Empfänger, kann daraus raten, ob etwas auf Sie zutrifft. Angenommen, dabei " +
-    "werden {others} von 1000 Menschen, auf die es nicht zutrifft, zu Unrecht verdächtigt. Dann werden im Mittel " +
-    "höchstens {found} von 1000 Menschen, auf die es zutrifft, zu Recht verdächtigt; ohne den Bericht {others}.",
+    "Wer den Bericht sieht, auch sein Empfänger, kann daraus nur raten, ob etwas auf Sie zutrifft. Angenommen, dabei " +
+    "werden {others} von 1000 Menschen, auf die es nicht zutrifft, falsch eingeschätzt. Dann werden im Mittel " +
+    "höchstens {found} von 1000 Menschen, auf die es zutrifft, erkannt; ohne den Bericht {others}.",
   scope: "Das gilt für einen Bericht. Was mehrere Berichte verraten, summiert sich.",
   repeated:
-    "Diese Seite fragt wieder. Aus allen Berichten eines Zeitraums zusammen werden höchstens {inPeriod} zu Recht " +
-    "verdächtigt, aus allen, die dieser Browser erzeugt, solange er die Daten der Seite behält, höchstens {inAll}. " +
+    "Diese Seite fragt wieder. Aus allen Berichten eines Zeitraums zusammen werden höchstens {inPeriod} " +
+    "erkannt, aus allen, die dieser Browser erzeugt, solange er die Daten der Seite behält, höchstens {inAll}. " +
     "Das ist die Zahl für Angaben, die gleich bleiben.",
   agree: "Zustimmen",
   decline: "Ablehnen",

@@ -20,9 +20,9 @@ test("the statement says what leaves, what stays, and what is promised, in words
       "may have asked for the report's number already, without any of these details.",
     stays: "The details themselves stay on this device.",
     promise:
-      "Anyone who sees the report, its receiver included, can guess from it whether something is true of you. " +
-      "Suppose that they wrongly suspect 10 of 1000 people of whom it is not true. Then, on average, they rightly " +
-      "suspect at most 74 of 1000 people of whom it is true; without the report, 10.",
+      "From the report, anyone who sees it, its receiver included, can only guess whether something is true of you. " +
+      "Suppose that they are wrong about 10 of 1000 people of whom it is not true. Then, on average, they find " +
+      "at most 74 of 1000 people of whom it is true; without the report, 10.",
     scope: "This holds for one report. What several reports reveal adds up.",
     title: "May this device take part?",
     agree: "Agree",
@@ -60,7 +60,7 @@ test("what a test finds at most is never below what the best one does, for eithe
       [{ type: "gaussian", epsilon, delta: 1e-6, calibration: "analytic" }, gaussian],
     ]) {
       const { promise, detection } = consent(Task.parse({ ...TASK, mechanism }));
-      const [, found] = promise.match(/suspect 10 of 1000 .* at most ([\d,]+) of 1000 .*; without the report, 10\.$/);
+      const [, found] = promise.match(/wrong about 10 of 1000 .* at most ([\d,]+) of 1000 .*; without the report, 10\.$/);
       const stated = Number(found.replace(",", ""));
       const exact = 1000 * power;
       assert.ok(stated >= exact - 1e-8 && stated < exact + 1, `${stated} of 1000 for ${power}, epsilon ${epsilon}`);

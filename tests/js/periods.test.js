@@ -81,9 +81,9 @@ test("the consent says what a week reveals at most, and all weeks together", () 
   const limits = { maxEpsilon: 3, maxEpsilonPerPeriod: 0.25, maxDelta: 0 };
   const { scope, text } = consent(task, { limits });
   // 0.01 e^0.25 and 0.01 e^3.
-  assert.match(scope, /^This page asks again\. .* suspect at most 13; .* at most 201, which is the number/);
+  assert.match(scope, /^This page asks again\. .* find at most 13; .* at most 201, which is the number/);
   assert.ok(text.endsWith(scope));
-  assert.match(consent(task, { limits, sentences: de }).scope, /höchstens 13 zu Recht .* höchstens 201\./);
+  assert.match(consent(task, { limits, sentences: de }).scope, /höchstens 13 erkannt, .* höchstens 201\./);
   // 1 - 0.99 e^-5, and no limit at all.
   const wide = { ...limits, maxEpsilonPerPeriod: 5, maxEpsilon: Infinity };
   assert.match(consent(task, { limits: wide }).scope, /994; .* 1,000/);

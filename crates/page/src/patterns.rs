@@ -124,7 +124,9 @@ fn certainty(answer: &Answer, index: usize) -> String {
         let level = percent(found.level);
         return format!("With {level} confidence, {} to {} of the true one is found.", percent(lower), percent(upper));
     }
-    let missed = trust.predicted.as_ref().filter(|_| answer.found.penalty().is_none());
+    // The prediction is of patterns that can be told from each other.
+    let is_tied = answer.found.ties.iter().any(|&[first, last]| (first..=last).contains(&index));
+    let missed = trust.predicted.as_ref().filter(|_| !is_tied && answer.found.penalty().is_none());
     let missed = missed.and_then(|predicted| predicted.per_component.get(index));
     let expected = missed.map(|missed| percent(1.0 - missed));
     expected.map(|found| format!("About {found} of the true one is expected to be found.")).unwrap_or_default()
@@ -172,6 +174,7 @@ pub(crate) fn spectrum(answer: &Answer) -> Markup {
                         spread along it. Where nothing stands out any more, noise alone gives dots up to the dashed \
                         line, the noise edge. "
                         @if marked > 0 { "The blue ones stand out." }
+                        @if marked + 1 == eigenvalues.len() { " The last direction has no other to stand out from." }
                     }
                 }
             }

@@ -52,9 +52,11 @@ pub(crate) fn section(answer: &Answer) -> Markup {
                 (captured(answer))
                 p .small {
                     "100\u{a0}% would be the true patterns, and random ones show 0\u{a0}%: statisticians call it the \
-                    share found of the structure. The expectation and the confidence take the answers to vary alike in \
-                    all directions, except for the patterns; docs/inference.md of ldp-pca says how often the interval \
-                    holds."
+                    share found of the structure. The number takes the answers to vary alike in all directions, except \
+                    for the patterns."
+                    @if ShareFound::of(answer).interval.is_some() {
+                        " docs/inference.md of ldp-pca says how often the interval holds."
+                    }
                 }
             }
         }
@@ -143,7 +145,7 @@ pub(crate) fn more_people(task: &Task, answer: &Answer) -> Markup {
             } @else if is_enough && !answer.found.ties.is_empty() {
                 p {
                     "More people would hardly raise this share, but would tell apart the patterns that are tied here, \
-                    which may change them."
+                    which may change them, unless both hold the same part of the spread."
                 }
             } @else if is_enough && standing.iter().all(is_found) {
                 p { "More people would change little of these patterns. They may show weaker ones." }

@@ -47,6 +47,8 @@ fn chart(mut group: Group, eigenvalues: &[f64], noise_edge: f64, marked: usize) 
     let x = LinearAxis::around([1.0, count as f64], LEFT, RIGHT);
     group = vertical_axis(group, &y);
     let edge = y.position(noise_edge);
+    // The name is on the other side of the line than the last dot.
+    let below = if eigenvalues.last().is_some_and(|&last| last > noise_edge) { 16.0 } else { -6.0 };
     let name = match noise_edge {
         small if small.abs() < 1e-3 => format!("noise edge {small:.2e}"),
         edge => format!("noise edge {edge:.4}"),
@@ -54,7 +56,7 @@ fn chart(mut group: Group, eigenvalues: &[f64], noise_edge: f64, marked: usize) 
     group = group
         .add(line(LEFT, y.position(0.0), RIGHT, y.position(0.0), PALE))
         .add(dashed(LEFT, edge, RIGHT, edge, WARNING))
-        .add(text(RIGHT, edge - 6.0, &name, Anchor::END, WARNING));
+        .add(text(RIGHT, edge + below, &name, Anchor::END, WARNING));
     let places = (1..).map(|place| x.position(f64::from(place)));
     let points: Vec<_> = places.zip(eigenvalues.iter().map(|&value| y.position(value))).collect();
     group = group.add(polyline(&points, PALE));

@@ -79,7 +79,8 @@ fn run(commands: &[String], folder: &Folder) -> (usize, String) {
     ];
     let (mut ran, mut last) = (0, String::new());
     for command in commands.iter().map(|command| command.strip_prefix("ldp-pca ").unwrap()) {
-        if command.contains('$') || ELSEWHERE.iter().any(|start| command.starts_with(start)) {
+        let asks_server = command.contains("--url ");
+        if asks_server || command.contains('$') || ELSEWHERE.iter().any(|start| command.starts_with(start)) {
             continue;
         }
         let words: Vec<&str> = command.split_whitespace().collect();
