@@ -142,8 +142,13 @@ pub struct FantopeSolution {
     pub sparse_block: DMatrix<f64>,
     /// The dual matrix that proves the bound.
     pub dual: DualMatrix,
-    /// Rows on which `X` is nonzero, ascending from 0 (Theorem 5 of Wang & Xu 2019): those with a nonzero entry of `Y`
-    /// off the diagonal, or with more than 1e-4 on it. At least `k` rows.
+    /// Rows that take part, ascending from 0: those that `Y` has, whose loadings noise cannot explain. At least `k`
+    /// rows.
+    ///
+    /// `Y` has the rows with a nonzero entry off the diagonal, or with more than 1e-4 on it; how many depends on the
+    /// gap. Noise of twice the penalty in one entry of `S` gives the leverage `(2 penalty / δ)²` to a row, `δ` the last
+    /// of the variances above the mean of the directions beside the components. In the `k` leading eigenvectors of `X`
+    /// the row must have more, or more than a hundredth of the largest leverage, whichever is less.
     pub support: Vec<usize>,
     /// Diagonal entries of `X` on the support, each in `[0, 1]`: the share of the row's unit vector that the components
     /// explain.
@@ -168,8 +173,15 @@ pub struct DualMatrix {
     pub(super) cross: Vec<(usize, DVector<f64>)>,
 }
 
-/// A diagonal entry of `Y` above this counts as support even without other entries in its row.
+/// `Y` has a row with a diagonal entry above this even without other entries.
 const ISOLATED: f64 = 1e-4;
+
+/// The noise in one entry of the estimate that a row's loadings must exceed, in penalties. The default penalty is half
+/// of `τ √(ln d)`, and the largest of `d` noises about `τ √(2 ln d)`.
+const NOISE: f64 = 2.0;
+
+/// The share of the largest leverage with which a row takes part whatever the noise.
+const CLEAR: f64 = 0.01;
 
 /// A primal and dual pair.
 pub(super) struct Found {
@@ -194,15 +206,20 @@ impl FantopeSolution {
     ) -> Result<Self, FantopeError> {
         let rank = problem.rank().value();
         let y = &found.sparse_block;
+        let places = Vec::from_iter(0..found.rows.len());
+        let leading = leading_on(&places, &found, rank)?;
+        let (_, variances) = components(problem, &found.rows, &leading)?;
+        let shares = Vec::from_iter(leading.row_iter().map(|loadings| loadings.norm_squared()));
+        let least = least_leverage(problem, &variances, shares.iter().copied().fold(0.0, f64::max));
         let on_support = |row: &usize| {
             let beside = (0..y.ncols()).any(|column| column != *row && y[(*row, column)] != 0.0);
-            beside || y[(*row, *row)] > ISOLATED
+            (beside || y[(*row, *row)] > ISOLATED) && shares[*row] > least
         };
         let leverage = |place: &usize| {
             let entries = found.vectors.row(*place);
             entries.iter().zip(found.weights.iter()).map(|(entry, weight)| weight * entry * entry).sum::<f64>()
         };
-        let mut places: Vec<usize> = (0..found.rows.len()).filter(on_support).collect();
+        let mut places: Vec<usize> = places.into_iter().filter(on_support).collect();
         if places.len() < rank {
             // An early iterate can leave fewer rows than components, which need as many.
             places = sorted_descending((0..found.rows.len()).collect(), leverage);
@@ -302,6 +319,21 @@ impl DualMatrix {
         scatter(&self.block, &self.rows, &mut whole);
         whole
     }
+}
+
+/// The leverage that noise can give a row of components with these variances, of which one row has the `largest`.
+fn least_leverage(problem: &FantopeProblem, variances: &DVector<f64>, largest: f64) -> f64 {
+    let above = above_others(problem, variances).min();
+    let noise = if above > 0.0 { (NOISE * problem.penalty().value() / above).powi(2) } else { f64::INFINITY };
+    noise.min(CLEAR * largest)
+}
+
+/// The variances above the mean of the directions beside the components.
+pub(super) fn above_others(problem: &FantopeProblem, variances: &DVector<f64>) -> DVector<f64> {
+    let centred = variances.add_scalar(-problem.estimate().mean_diagonal());
+    // Those beside have what is missing from a trace of 0.
+    let others = (problem.dimension() - variances.len()) as f64;
+    centred.add_scalar(centred.sum() / others)
 }
 
 /// The leading `rank` eigenvectors of `X` on these places of its rows: what `X` has elsewhere comes from a gap above 0.

@@ -30,7 +30,7 @@ impl SolverSettings {
 ///
 /// // One component on rows 0 and 1; the rest is noise of size 0.1.
 /// let estimate = DMatrix::from_row_slice(3, 3, &[1.0, 0.9, 0.1, 0.9, 1.0, 0.1, 0.1, 0.1, 0.2]);
-/// let penalties = PenaltyPath::penalties(&estimate, Penalty::new(0.05)?, 3)?;
+/// let penalties = PenaltyPath::penalties(&estimate, Penalty::new(0.02)?, 3)?;
 /// let path = PenaltyPath::solve(&estimate, Rank::new(1)?, &penalties, &SolverSettings::default(), &mut |_| {
 ///     ControlFlow::Continue(())
 /// })?;

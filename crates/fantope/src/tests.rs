@@ -74,6 +74,36 @@ fn sparse_spikes_are_found_with_their_support() {
     }
 }
 
+/// `Y` has 26 and all 60 rows here.
+#[test]
+fn the_support_does_not_depend_on_the_tolerance() {
+    for (rank, narrowest) in [(2, 1e-7), (3, 1e-5)] {
+        let problem = problem(&spiked(60), rank, 0.071);
+        for tolerance in [1e-3, 1e-4, 1e-5, 1e-6, 1e-7].into_iter().filter(|tolerance| *tolerance >= narrowest) {
+            let settings = SolverSettings { tolerance, ..SolverSettings::default() };
+            let solution = FantopeSolver::new(settings).unwrap().solve(&problem).unwrap();
+            assert_eq!(solution.support, (0..rank + 3).collect::<Vec<_>>(), "{rank} {tolerance}");
+        }
+    }
+}
+
+/// One component with a variance of 10 on three rows and, with this loading, on a fourth, of which `Y` has entries.
+/// Noise of twice the penalty explains a leverage of 0.0016.
+#[test]
+fn a_loading_that_noise_explains_does_not_count() {
+    for (loading, leverage, support) in [(0.06f64, 7e-4, &[0, 1, 2][..]), (0.1, 4.7e-3, &[0, 1, 2, 3][..])] {
+        let other = ((1.0 - loading * loading) / 3.0).sqrt();
+        let vector = DVector::from_vec(vec![other, other, other, loading, 0.0, 0.0]);
+        let problem = problem(&(10.0 * &vector * vector.transpose()), 1, 0.2);
+        for solution in solve_by_both(&problem) {
+            let fourth = solution.rows.iter().position(|row| *row == 3).unwrap();
+            assert!(solution.sparse_block[(fourth, 0)] > 0.0);
+            assert!((solution.feasible()[(3, 3)] / leverage - 1.0).abs() < 0.1, "{}", solution.feasible());
+            assert_eq!(solution.support, support);
+        }
+    }
+}
+
 /// Rough solutions have entries in rows that they do not name, and the earliest name few.
 #[test]
 fn components_of_rough_solutions_are_orthonormal_on_their_support_and_zero_elsewhere() {
