@@ -1,6 +1,7 @@
-//! The default penalty, from the known noise level.
+//! What the known noise level decides: the default penalty, and the gap that is narrow enough.
 
-use crate::{FantopeError, Penalty};
+use crate::outcome::above_others;
+use crate::{FantopeError, FantopeProblem, FantopeSolution, Penalty};
 
 /// Default factor `c` of [`default_penalty`]: 0.5, the best or next to it in every setting of the experiment in
 /// ldp-pca's docs/penalty.md, where it is compared with 0.25 to 2.
@@ -49,6 +50,38 @@ pub fn sparse_noise_edge(noise_level: f64, dimension: usize, support: usize, den
     let log_supports: f64 = (0..size).map(|index| libm::log((dimension - index) as f64 / (index + 1) as f64)).sum();
     let edge = 2.0 * noise_level * ((size as f64).sqrt() + log_supports.max(0.0).sqrt());
     edge.min(dense_edge)
+}
+
+/// The widest gap that counts as optimal, however much noise there is.
+pub(crate) const WIDEST_TOLERANCE: f64 = 1e-3;
+
+/// The share of the noise that the gap may add to the guaranteed error.
+const SHARE_OF_NOISE: f64 = 0.01;
+
+/// The relative gap that adds a hundredth of the noise to the guaranteed error of this solution's components, at most
+/// [`WIDEST_TOLERANCE`].
+///
+/// The estimate is `S = Σ + E`, `Π` the projector onto the leading `k` eigenvectors of `Σ`, `δ` the gap below its
+/// `k`-th eigenvalue, and `G` the certified gap of `X`, not relative to anything. Then
+///
+/// ```text
+/// δ (k − ⟨Π, X⟩) ≤ ⟨Σ, Π − X⟩ ≤ ⟨E, X − Π⟩ + penalty (Σ|Π_ij| − Σ|X_ij|) + G
+/// ```
+///
+/// so the gap adds at most `G / δ` to the bound on the squared sine. Noise of deviation `τ` gives about
+/// `Σ_i min(1, (s − k) τ² / δ_i²)` on the `s` rows of the support. `δ_i` is the variance along component `i` above the
+/// mean of the others, `δ` the last of them.
+pub(crate) fn noise_tolerance(problem: &FantopeProblem, solution: &FantopeSolution, noise_level: f64) -> f64 {
+    let above = above_others(problem, &solution.variances);
+    if above.min() <= 0.0 {
+        return WIDEST_TOLERANCE;
+    }
+    let (rank, centre) = (problem.rank().value() as f64, problem.estimate().mean_diagonal());
+    let free = (solution.support.len() as f64 - rank).max(1.0);
+    let noise: f64 = above.iter().map(|above| (free * (noise_level / above).powi(2)).min(1.0)).sum();
+    let scale = (solution.objective - rank * centre).abs().max(rank * problem.penalty().value());
+    // No number where k = d and nothing is left to find.
+    (SHARE_OF_NOISE * noise * above.min() / scale).min(WIDEST_TOLERANCE)
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ use self::splitting::Splitting;
 use self::thresholded::Thresholded;
 use self::working_set::WorkingSet;
 use super::closed_form::closed_form;
+use super::level::{WIDEST_TOLERANCE, noise_tolerance};
 use super::outcome::{FantopeSolution, Found, HistoryEntry, Progress, SolverStatus};
 use super::scaled::{ScaledProblem, largest_magnitudes, lifted};
 use super::{FantopeError, FantopeProblem};
@@ -174,6 +175,40 @@ impl FantopeSolver {
         };
         let status = run.finish()?;
         run.into_solution(problem, status)
+    }
+
+    /// [`solve_with`](Self::solve_with), only as closely as noise lets anyone see: to the gap that adds a hundredth of
+    /// the noise to the guaranteed error of the components, at most 1e-3 and at least the tolerance of the settings.
+    ///
+    /// `noise_level` is the standard deviation of the noise in an off-diagonal entry of the estimate. The solver goes to
+    /// 1e-3 first, which says how much more is needed; the history is that of its last run.
+    ///
+    /// # Errors
+    ///
+    /// As [`solve_with`](Self::solve_with).
+    pub fn solve_within_noise(
+        &self,
+        problem: &FantopeProblem,
+        noise_level: f64,
+        progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<FantopeSolution, FantopeError> {
+        let settings = self.settings;
+        let to = |tolerance: f64| Self { settings: SolverSettings { tolerance, ..settings } };
+        let rough = to(settings.tolerance.max(WIDEST_TOLERANCE)).solve_with(problem, None, progress)?;
+        let tolerance = noise_tolerance(problem, &rough, noise_level).max(settings.tolerance);
+        let (before, max_iterations) = (rough.iterations, settings.max_iterations);
+        if rough.status != SolverStatus::Optimal || rough.relative_gap <= tolerance || before >= max_iterations {
+            return Ok(rough);
+        }
+        let mut rest = to(tolerance);
+        rest.settings.max_iterations = max_iterations - before;
+        let fine = rest.solve_with(problem, Some(&rough), &mut |state| {
+            progress(&Progress { iterations: before + state.iterations, max_iterations, ..*state })
+        })?;
+        let (status, certificates, iterations) = (fine.status, fine.certificates, before + fine.iterations);
+        // A run that is cut short may not have reached what it started from.
+        let best = if fine.relative_gap <= rough.relative_gap { fine } else { rough };
+        Ok(FantopeSolution { status, certificates, iterations, ..best })
     }
 }
 

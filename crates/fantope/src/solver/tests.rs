@@ -8,6 +8,8 @@ use rand_distr::{Distribution, StandardNormal};
 
 use crate::admm::solve_admm;
 use crate::linalg::SymmetricMatrix;
+use crate::outcome::above_others;
+use crate::subspace::{Subspace, sin_theta_squared};
 use crate::tests::{assert_certified, noise, problem, solve, spiked};
 use crate::{
     Certificate, FantopeError, FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Progress, Rank, SolverSettings,
@@ -183,6 +185,49 @@ fn a_tolerance_beyond_rounding_ends_in_a_stall() {
     let solution = solver.solve(&problem(&spiked(20), 2, 0.2)).unwrap();
     assert_eq!(solution.status, SolverStatus::Stalled);
     assert!(solution.relative_gap < 1e-9);
+}
+
+/// The gap adds at most a hundredth of the noise to the error, and the components move by less than that.
+#[test]
+fn noise_decides_how_far_the_solver_goes() {
+    let problem = problem(&spiked(60), 2, 0.071);
+    let exact = solve_to(&problem, SolverSettings { tolerance: 1e-8, ..SolverSettings::default() });
+    let (above, centre) = (above_others(&problem, &exact.variances), problem.estimate().mean_diagonal());
+    let span = |solution: &FantopeSolution| Subspace::new(&solution.components).unwrap();
+    let mut iterations = Vec::new();
+    for noise in [0.0, 0.03, 0.07, 0.7] {
+        let found = FantopeSolver::default().solve_within_noise(&problem, noise, &mut |_| ControlFlow::Continue(()));
+        let found = found.unwrap();
+        assert_eq!((found.status, &found.support), (SolverStatus::Optimal, &exact.support));
+        // On the three rows of five that two components leave free.
+        let error: f64 = above.iter().map(|above| (3.0 * (noise / above).powi(2)).min(1.0)).sum();
+        let added = found.relative_gap * (found.objective - 2.0 * centre).abs() / above[1];
+        assert!(found.relative_gap <= 1e-3 && added <= (0.0101 * error).max(4e-6), "{noise}: {added} {error}");
+        let moved = sin_theta_squared(&span(&found), &span(&exact)).unwrap();
+        assert!(moved <= (0.01 * error).max(4e-6), "{noise}: {moved} {error}");
+        iterations.push(found.iterations);
+    }
+    assert!(iterations.is_sorted_by(|more, fewer| more > fewer), "{iterations:?}");
+}
+
+/// The second run begins at the first one's end, and what it is worth when it is stopped is at least that.
+#[test]
+fn who_stops_the_solver_within_noise_keeps_what_was_certified() {
+    let mut states = Vec::new();
+    let mut stop_in_second = |state: &Progress| {
+        states.push(state.iterations);
+        if state.tolerance < 1e-3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let problem = problem(&spiked(60), 2, 0.071);
+    let stopped = FantopeSolver::default().solve_within_noise(&problem, 0.0, &mut stop_in_second).unwrap();
+    assert_eq!((stopped.status, states.last()), (SolverStatus::Cancelled, Some(&stopped.iterations)));
+    assert!(states.is_sorted_by(|before, after| before < after) && stopped.relative_gap <= 1e-3, "{states:?}");
+    // The budget is of both runs.
+    let all = stopped.iterations;
+    let settings = SolverSettings { max_iterations: all, ..SolverSettings::default() };
+    let spent = FantopeSolver::new(settings).unwrap();
+    let spent = spent.solve_within_noise(&problem, 0.0, &mut |_| ControlFlow::Continue(())).unwrap();
+    assert_eq!((spent.status, spent.iterations), (SolverStatus::BudgetExhausted, all));
 }
 
 /// Symmetric, with normal entries.
