@@ -223,8 +223,8 @@ describe("recovery", () => {
     assert.deepEqual([dense.method, dense.status, dense.sparse], ["pca", "optimal", null]);
     assert.ok(dense.eigenvalueGap > 0);
     for (const [penalty, argument] of [["auto", "auto"], ["cv", "cv"], [0.02, "0.02"]]) {
-      const sparse = recover(aggregate, { rank: 2, penalty });
-      const expected = command(...inputs, "--sparse", "--penalty", argument);
+      const sparse = recover(aggregate, { rank: 2, penalty, tolerance: 1e-6 });
+      const expected = command(...inputs, "--sparse", "--penalty", argument, "--tolerance", "1e-6");
       // Two solutions within a relative gap of 1e-6, found on different processors: the error is of the order of its
       // root.
       compare(sparse, expected, 5e-3);
@@ -238,8 +238,8 @@ describe("recovery", () => {
       assert.ok(sparse.sparse.relativeGap <= 1e-6);
       assert.equal(sparse.sparse.baselines, undefined);
     }
-    const { baselines } = recover(aggregate, { rank: 2, penalty: 0.02, baselines: true }).sparse;
-    const theirs = command(...inputs, "--sparse", "--penalty", "0.02").sparse;
+    const { baselines } = recover(aggregate, { rank: 2, penalty: 0.02, tolerance: 1e-6, baselines: true }).sparse;
+    const theirs = command(...inputs, "--sparse", "--penalty", "0.02", "--tolerance", "1e-6").sparse;
     for (const [found, expected] of [[baselines.softThreshold, theirs.soft_threshold], [baselines.pca, theirs.pca]]) {
       near(found.eigenvalues, expected.eigenvalues, 1e-9);
       near([found.distance], [expected.distance], 5e-3);
@@ -461,7 +461,7 @@ describe("what to expect", () => {
     const errors = simulated.methods.map(({ sinThetaSquared }) => sinThetaSquared.mean);
     near([pca, softThreshold, fantope].map(({ sinThetaSquared }) => sinThetaSquared), errors, 1e-9);
     near([compared.penalty], [0.5 * collection.noiseDeviation * Math.sqrt(Math.log(40))]);
-    assert.ok(compared.relativeGap >= 0 && compared.relativeGap <= 1e-5, `${compared.relativeGap}`);
+    assert.ok(compared.relativeGap >= 0 && compared.relativeGap <= 1e-3, `${compared.relativeGap}`);
     for (const found of [truth, pca, softThreshold, fantope]) {
       assert.ok(found.matrix instanceof Float64Array && found.matrix.length === 1600);
       near(found.leverages, Array.from({ length: 40 }, (_, i) => found.matrix[41 * i]));

@@ -255,7 +255,7 @@ impl SimulatedCollection {
             }
         };
         let truth = (&self.truth, &self.covariance);
-        let found = ProjectionComparison::new(truth, &self.estimate.matrix, penalty).map_err(thrown)?;
+        let found = ProjectionComparison::new(truth, &self.estimate, penalty).map_err(thrown)?;
         let projections = [found.truth, found.pca, found.soft_threshold, found.fantope];
         let matrices: Vec<f64> =
             projections.iter().flat_map(|projection| projection.matrix.as_slice()).copied().collect();

@@ -6,9 +6,10 @@ use ldp_pca::subspace::Subspace;
 use nalgebra::DMatrix;
 use serde::Serialize;
 
+use super::collection::Estimate;
 use super::trial::{Recovered, SimulationError, sparse_components};
 
-/// The share of a feature in the components above which it counts as taking part, as in the sparse solver.
+/// The share of a feature in the components above which it counts as taking part.
 const TAKES_PART: f64 = 1e-4;
 
 /// The residue of orthonormalising in the rows off a subspace's support.
@@ -63,13 +64,13 @@ impl ProjectionComparison {
     /// [`SimulationError`] when the estimate is not finite and symmetric, or of another dimension.
     pub fn new(
         truth: (&Subspace, &DMatrix<f64>),
-        estimate: &DMatrix<f64>,
+        estimate: &Estimate,
         penalty: Penalty,
     ) -> Result<Self, SimulationError> {
         let rank = Rank::new(truth.0.rank())?;
         let of = |columns: &DMatrix<f64>, support| Projection::new(&Subspace::new(columns)?, support, truth);
-        let pca = principal_components(estimate, rank)?.vectors;
-        let thresholded = principal_components(&soft_threshold(estimate, penalty), rank)?.vectors;
+        let pca = principal_components(&estimate.matrix, rank)?.vectors;
+        let thresholded = principal_components(&soft_threshold(&estimate.matrix, penalty), rank)?.vectors;
         let sparse = sparse_components(estimate, rank, penalty)?;
         Ok(Self {
             truth: Projection::new(truth.0, Some(SupportCounts::support_of(truth.0)), truth)?,
@@ -130,7 +131,7 @@ mod tests {
         let mut rng = ChaCha12Rng::seed_from_u64(3);
         let rank = Rank::new(2).unwrap();
         let model = SpikedEstimate::draw(60, rank, 8, 0.2, 0.015, &mut rng).unwrap();
-        let estimate = model.sample(&mut rng);
+        let estimate = Estimate { matrix: model.sample(&mut rng), noise: 0.015 };
         let covariance = model.subspace().basis() * model.subspace().basis().transpose();
         let known = (model.subspace(), &covariance);
         let compared = ProjectionComparison::new(known, &estimate, Penalty::new(0.02).unwrap()).unwrap();
@@ -170,6 +171,7 @@ mod tests {
     fn an_estimate_of_another_dimension_is_refused() {
         let truth = Subspace::new(&DMatrix::identity(3, 1)).unwrap();
         let known = (&truth, &DMatrix::identity(3, 3));
-        assert!(ProjectionComparison::new(known, &DMatrix::identity(4, 4), Penalty::ZERO).is_err());
+        let estimate = Estimate { matrix: DMatrix::identity(4, 4), noise: 0.0 };
+        assert!(ProjectionComparison::new(known, &estimate, Penalty::ZERO).is_err());
     }
 }

@@ -1,5 +1,7 @@
 //! One simulated collection, from records to the error of the recovered subspace.
 
+use std::ops::ControlFlow;
+
 use chacha20::ChaCha12Rng;
 use ldp_pca::centring::Centring;
 use ldp_pca::internal::law::NoiseError;
@@ -8,8 +10,8 @@ use ldp_pca::internal::waves::RefineError;
 use ldp_pca::mechanism::{LocalRandomizer, Mechanism, RandomizeError};
 use ldp_pca::record::{BoundedRecord, Bounding, RecordError};
 use ldp_pca::recovery::{
-    FantopeError, FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Rank, RecoveryError, SolverSettings,
-    default_penalty, principal_components, soft_threshold,
+    FantopeError, FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Rank, RecoveryError, default_penalty,
+    principal_components, soft_threshold,
 };
 use ldp_pca::report::ReportId;
 use ldp_pca::subspace::{Subspace, SubspaceError, share_found, sin_theta_squared};
@@ -108,9 +110,6 @@ pub struct TrialResult {
     /// For each mechanism, by each method, in the orders asked for.
     pub by_mechanism: Vec<Vec<Recovered>>,
 }
-
-/// Gap at which the sparse solver stops: far too small to move an error's fourth digit.
-const TOLERANCE: f64 = 1e-5;
 
 /// Records handled together.
 const BATCH: usize = 256;
@@ -254,20 +253,19 @@ impl RecoveryMethod {
             Self::SoftThreshold { factor } => {
                 principal_components(&soft_threshold(&estimate.matrix, penalty(factor)?), rank)?.vectors
             }
-            Self::Fantope { factor } => sparse_components(&estimate.matrix, rank, penalty(factor)?)?.components,
+            Self::Fantope { factor } => sparse_components(estimate, rank, penalty(factor)?)?.components,
         };
         Ok(Subspace::new(&components)?)
     }
 }
 
 pub(super) fn sparse_components(
-    estimate: &DMatrix<f64>,
+    estimate: &Estimate,
     rank: Rank,
     penalty: Penalty,
 ) -> Result<FantopeSolution, FantopeError> {
-    let settings = SolverSettings { tolerance: TOLERANCE, ..SolverSettings::default() };
-    let problem = FantopeProblem::new(estimate, rank, penalty)?;
-    FantopeSolver::new(settings)?.solve(&problem)
+    let problem = FantopeProblem::new(&estimate.matrix, rank, penalty)?;
+    FantopeSolver::default().solve_within_noise(&problem, estimate.noise, &mut |_| ControlFlow::Continue(()))
 }
 
 /// Randomizes every record and adds the reports to the sums.
