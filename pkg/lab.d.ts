@@ -107,7 +107,10 @@ export interface RecoverOptions extends WatchOptions {
    * for cross-validation over the folds of the task.
    */
   readonly penalty?: number | "auto" | "cv" | { readonly factor: number };
-  /** The relative gap at which the solver stops, 1e-6 by default. */
+  /**
+   * The relative gap at which the solver stops. By default 1e-6 for a matrix, and for reports, whose noise is known, the
+   * gap that adds a hundredth of the noise to the guaranteed error, at most 1e-3.
+   */
   readonly tolerance?: number;
   /** Whether to add simpler methods beside sparse components; this takes full eigendecompositions. */
   readonly baselines?: boolean;

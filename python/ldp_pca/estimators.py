@@ -841,8 +841,8 @@ class LocalSparsePCA(LocalPCA):
     penalty : 'auto', 'cross-validated' or float
         Of the program: from the noise level, validated over the folds (``folds`` is then 5, say), or in the units of
         the covariance.
-    tolerance : float
-        Relative duality gap at which the solution counts as optimal.
+    tolerance : float or None
+        Relative duality gap at which the solution counts as optimal; None as of `ldp_pca.recover`.
     epsilon, delta, mechanism, radius, centring, folds, whiten, n_jobs, random_state, verbose
         As of `LocalPCA`.
 
@@ -868,7 +868,7 @@ class LocalSparsePCA(LocalPCA):
         n_components: Components = 2,
         *,
         penalty: Literal["auto", "cross-validated"] | float = "auto",
-        tolerance: float = 1e-6,
+        tolerance: float | None = None,
         epsilon: float = 1.0,
         delta: float | None = None,
         mechanism: Mechanism = "double-cap",
@@ -894,7 +894,7 @@ class LocalSparsePCA(LocalPCA):
             verbose=verbose,
         )
         self.penalty: Literal["auto", "cross-validated"] | float = penalty
-        self.tolerance: float = tolerance
+        self.tolerance: float | None = tolerance
 
     def _method(self) -> dict[str, Any]:
         return {"sparse": True, "penalty": self.penalty, "tolerance": self.tolerance}

@@ -53,9 +53,8 @@ pub(crate) fn _recover<'py>(
     if let Some(rate) = select.filter(|rate| !(0.0 < *rate && *rate < 1.0)) {
         return Err(RecoveryError::new_err(format!("select={rate} is not a rate between 0 and 1, such as 0.1")));
     }
-    let solver = Solver::default();
     let mut question = Question {
-        solver: Solver { tolerance: tolerance.unwrap_or(solver.tolerance), ..solver },
+        solver: Solver { tolerance, ..Solver::default() },
         path,
         baselines: if baselines { When::Always } else { When::Never },
         held_out,

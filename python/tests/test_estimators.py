@@ -105,7 +105,7 @@ def test_sparse_components_live_on_few_features(rows: np.ndarray) -> None:
     sparse.fit(rows)
     assert sparse.support_.tolist() == [True, True, False, False, False, True]
     assert (sparse.components_[:, ~sparse.support_] == 0).all()
-    assert sparse.relative_gap_ <= 1e-6
+    assert sparse.relative_gap_ <= 1e-3
     assert sparse.penalty_ == 0.2
 
 

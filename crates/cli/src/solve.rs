@@ -69,7 +69,7 @@ impl Solve {
         let problem = FantopeProblem::of_estimate(estimate, self.rank, self.penalty).in_file(&self.matrix)?;
         let started = Instant::now();
         let spinner = spinner("solving");
-        let solution = self.solver.solver().solve(&problem, &mut |progress| {
+        let solution = self.solver.solver().solve(&problem, None, &mut |progress| {
             solver::show(&spinner, progress);
             self.solver.in_time(started)
         })?;

@@ -12,9 +12,10 @@ use super::parameters::seconds;
 /// When the solver stops.
 #[derive(Args, Clone, Copy)]
 pub(super) struct SolverArguments {
-    /// Relative duality gap below which the solution counts as optimal
-    #[arg(long, default_value_t = Solver::default().tolerance, allow_hyphen_values = true, help_heading = "Solver")]
-    tolerance: f64,
+    /// Relative duality gap below which the solution counts as optimal [default: 1e-6, or up to 1e-3 where the known
+    /// noise of reports hides what is left]
+    #[arg(long, allow_hyphen_values = true, help_heading = "Solver")]
+    tolerance: Option<f64>,
     /// Seconds after which the work stops: the answer is what was found until then, and says what is missing [default:
     /// no limit]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true, help_heading = "Solver")]

@@ -253,13 +253,12 @@ impl Options {
     }
 
     fn question(&self) -> Question {
-        let default = Solver::default();
         let penalty = self.penalty.as_ref().map(|option| match option {
             PenaltyOption::Value(penalty) => PenaltyChoice::Value(*penalty),
             PenaltyOption::Auto { factor } => PenaltyChoice::Auto { factor: factor.unwrap_or(DEFAULT_PENALTY_FACTOR) },
             PenaltyOption::CrossValidated => PenaltyChoice::cross_validated(),
         });
-        let solver = Solver { tolerance: self.tolerance.unwrap_or(default.tolerance), ..default };
+        let solver = Solver { tolerance: self.tolerance, ..Solver::default() };
         Question { penalty, solver, ..Question::new(self.rank) }
     }
 }

@@ -74,8 +74,9 @@ pub enum HeldOutUse {
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Solver {
-    /// Relative duality gap at which the solution counts as optimal. Default 1e-6.
-    pub tolerance: f64,
+    /// Relative duality gap at which the solution counts as optimal. `None`: the gap that adds a hundredth of the noise
+    /// to the guaranteed error of the components, from 1e-6 to 1e-3 ([`FantopeSolver::solve_within_noise`]).
+    pub tolerance: Option<f64>,
     /// Largest number of iterations, one eigendecomposition each. Default 100,000.
     pub max_iterations: usize,
 }
@@ -113,19 +114,20 @@ impl Question {
 
 impl Default for Solver {
     fn default() -> Self {
-        let SolverSettings { tolerance, max_iterations, .. } = SolverSettings::default();
-        Self { tolerance, max_iterations }
+        Self { tolerance: None, max_iterations: SolverSettings::default().max_iterations }
     }
 }
 
 impl Solver {
-    /// Solves the sparse problem. `watch` is called at every certificate.
+    /// Solves the sparse problem of an estimate with this noise in an off-diagonal entry, where that is known: otherwise
+    /// the tolerance is 1e-6 by default. `watch` is called at every certificate.
     ///
     /// # Errors
     /// As [`FantopeSolver`].
     pub fn solve(
         &self,
         problem: &FantopeProblem,
+        noise_deviation: Option<f64>,
         watch: &mut dyn FnMut(&Progress) -> ControlFlow<Stop>,
     ) -> Result<FantopeSolution, FantopeError> {
         let mut stop = None;
@@ -134,7 +136,11 @@ impl Solver {
             stop = flow.break_value();
             flow.map_break(drop)
         };
-        let mut solution = FantopeSolver::new((*self).into())?.solve_with(problem, None, &mut progress)?;
+        let solver = FantopeSolver::new((*self).into())?;
+        let mut solution = match noise_deviation {
+            Some(noise) if self.tolerance.is_none() => solver.solve_within_noise(problem, noise, &mut progress)?,
+            _ => solver.solve_with(problem, None, &mut progress)?,
+        };
         if stop == Some(Stop::OutOfTime) && solution.status == SolverStatus::Cancelled {
             solution.status = SolverStatus::BudgetExhausted;
         }
@@ -145,7 +151,8 @@ impl Solver {
 /// The settings of [`FantopeSolver`] with these rules.
 impl From<Solver> for SolverSettings {
     fn from(Solver { tolerance, max_iterations }: Solver) -> Self {
-        Self { tolerance, max_iterations, ..Self::default() }
+        let usual = Self::default();
+        Self { tolerance: tolerance.unwrap_or(usual.tolerance), max_iterations, ..usual }
     }
 }
 

@@ -169,7 +169,7 @@ fn sparse_components_come_with_scores_path_and_simpler_methods() {
 fn who_stops_the_solver_gets_what_it_has_and_why() {
     let collected = Collected::new(None);
     let question = Question {
-        solver: Solver { tolerance: 1e-300, ..Solver::default() },
+        solver: Solver { tolerance: Some(1e-300), ..Solver::default() },
         predict: true,
         ..sparse(PenaltyChoice::Value(Penalty::new(1e-4).unwrap()))
     };
@@ -200,7 +200,7 @@ fn in_time(question: &Question, mut late: impl FnMut(&Step) -> bool) -> (Answer,
 
 #[test]
 fn time_that_is_up_leaves_the_best_answer_and_says_what_is_missing() {
-    let solver = Solver { tolerance: 0.0, ..Solver::default() };
+    let solver = Solver { tolerance: Some(0.0), ..Solver::default() };
     let everything = Question {
         solver,
         path: Some(3),

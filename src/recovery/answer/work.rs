@@ -70,7 +70,8 @@ impl Work<'_, '_, '_> {
     fn sparse(&mut self, choice: &'static str, selection: SelectedPenalty) -> Result<Answer, AnswerError> {
         let Self { question, source, watch } = self;
         let problem = FantopeProblem::new(source.covariance.matrix(), question.rank, selection.0)?;
-        let solution = question.solver.solve(&problem, &mut |progress| watch.flow(&Step::Solving(*progress)))?;
+        let noise = Some(source.covariance.noise_deviation());
+        let solution = question.solver.solve(&problem, noise, &mut |progress| watch.flow(&Step::Solving(*progress)))?;
         if watch.is_late() && solution.status == SolverStatus::BudgetExhausted {
             watch.missing(Part::Solution, solution.iterations, question.solver.max_iterations);
         }

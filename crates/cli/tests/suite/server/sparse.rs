@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use ldp_pca::internal::recovery::answer_with_rank_test;
 use ldp_pca::prediction::predict_from_estimate;
 use ldp_pca::recovery::{
-    DEFAULT_PENALTY_FACTOR, FantopeProblem, FantopeSolver, HeldOutUse, Penalty, PenaltyChoice, Question, Reports,
-    SolverSettings, When, answer, default_penalty,
+    DEFAULT_PENALTY_FACTOR, FantopeProblem, FantopeSolver, HeldOutUse, Penalty, PenaltyChoice, Question, Reports, When,
+    answer, default_penalty,
 };
 
 use super::harness::*;
@@ -25,8 +25,8 @@ fn sparse_components_are_those_of_the_solver_on_the_same_reports() {
         ("1e3", "value", Penalty::new(1000.0).unwrap()),
     ] {
         let problem = FantopeProblem::new(covariance.matrix(), Rank::new(2).unwrap(), penalty).unwrap();
-        let solver = FantopeSolver::new(SolverSettings::default()).unwrap();
-        let solution = solver.solve(&problem).unwrap();
+        let (solver, noise) = (FantopeSolver::default(), covariance.noise_deviation());
+        let solution = solver.solve_within_noise(&problem, noise, &mut |_| ControlFlow::Continue(())).unwrap();
         let found = server.recovery(&task(), &format!("rank=2&penalty={query}")).json();
         let names = task().schema().feature_names();
         let support: Vec<&String> = solution.support.iter().map(|&row| &names[row]).collect();
