@@ -11,7 +11,8 @@
 //!
 //! that no feature outside J is found. Limited correlation (Definition 4) is `c <= 1 - alpha`. None of J is missed
 //! where also all `(V V')_jj >= (4 penalty s / gap)^2`, or where all `|Sigma_ij| >= 2 penalty` within J and their signs
-//! are those of a matrix of rank one.
+//! are those of a matrix of rank one. The theorem is about the rows of X; the list of features that were found leaves
+//! out those with small loadings ([`FantopeSolution::support`](fantope::FantopeSolution::support)).
 //!
 //! All of that is about the population. What is checked here takes its place: the J that was found, S in the place of
 //! Sigma, and `2 tau sqrt(ln d)` for the noise, whose real value nobody knows. The noise in S makes c larger than it is
@@ -47,7 +48,7 @@ pub struct SupportConditions {
     pub least_leverage: Option<f64>,
     /// Whether a population whose components use exactly the features found would show no others.
     pub no_false_features: bool,
-    /// Whether it would also show them all.
+    /// Whether it would also show them all, but for those with small loadings, which the list leaves out.
     pub no_missed_features: bool,
 }
 

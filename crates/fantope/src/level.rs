@@ -72,11 +72,11 @@ const SHARE_OF_NOISE: f64 = 0.01;
 /// `Σ_i min(1, (s − k) τ² / δ_i²)` on the `s` rows of the support. `δ_i` is the variance along component `i` above the
 /// mean of the others, `δ` the last of them.
 pub(crate) fn noise_tolerance(problem: &FantopeProblem, solution: &FantopeSolution, noise_level: f64) -> f64 {
-    let above = above_others(problem, &solution.variances);
+    let (rank, centre) = (problem.rank().value() as f64, problem.estimate().mean_diagonal());
+    let above = above_others(problem, &solution.variances.add_scalar(-centre));
     if above.min() <= 0.0 {
         return WIDEST_TOLERANCE;
     }
-    let (rank, centre) = (problem.rank().value() as f64, problem.estimate().mean_diagonal());
     let free = (solution.support.len() as f64 - rank).max(1.0);
     let noise: f64 = above.iter().map(|above| (free * (noise_level / above).powi(2)).min(1.0)).sum();
     let scale = (solution.objective - rank * centre).abs().max(rank * problem.penalty().value());

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::problem::{gram, rounded_up, scaled_columns};
 use super::scaled::{LIFT, ScaledProblem};
 use super::{FantopeError, FantopeProblem};
-use crate::linalg::{scatter, sort_rows, sorted_descending, symmetric_eigen};
+use crate::linalg::{scatter, symmetric_eigen, symmetric_eigenvalues};
 use crate::subspace::orient_columns_in_place;
 
 /// How the solver ended.
@@ -142,13 +142,15 @@ pub struct FantopeSolution {
     pub sparse_block: DMatrix<f64>,
     /// The dual matrix that proves the bound.
     pub dual: DualMatrix,
-    /// Rows that take part, ascending from 0: those that `Y` has, whose loadings noise cannot explain. At least `k`
-    /// rows.
+    /// Rows that take part, ascending from 0; at least `k`. They are no test, and leave out small loadings.
     ///
-    /// `Y` has the rows with a nonzero entry off the diagonal, or with more than 1e-4 on it; how many depends on the
-    /// gap. Noise of twice the penalty in one entry of `S` gives the leverage `(2 penalty / δ)²` to a row, `δ` the last
-    /// of the variances above the mean of the directions beside the components. In the `k` leading eigenvectors of `X`
-    /// the row must have more, or more than a hundredth of the largest leverage, whichever is less.
+    /// `Y` has the row: a nonzero entry off the diagonal, or more than 1e-4 on it. And in a component `j` of the `k`
+    /// leading eigenvectors of `X` its loading is above `2 penalty / δ_j`, `δ_j` the variance above the mean of the
+    /// directions beside the components, or above a tenth of the largest loading. Where these rows hold less than half
+    /// of the square of a vector in the span of the components, all rows of `Y` count; where `Y` has fewer than `k`,
+    /// all of `X`.
+    ///
+    /// Where the eigenvalues of `X` tie at the `k`-th, its leading eigenvectors are arbitrary, and so is the support.
     pub support: Vec<usize>,
     /// Diagonal entries of `X` on the support, each in `[0, 1]`: the share of the row's unit vector that the components
     /// explain.
@@ -176,12 +178,15 @@ pub struct DualMatrix {
 /// `Y` has a row with a diagonal entry above this even without other entries.
 const ISOLATED: f64 = 1e-4;
 
-/// The noise in one entry of the estimate that a row's loadings must exceed, in penalties. The default penalty is half
-/// of `τ √(ln d)`, and the largest of `d` noises about `τ √(2 ln d)`.
-const NOISE: f64 = 2.0;
+/// A row takes part whose loading times the variance of the component is above so many penalties. The default penalty
+/// is half of `τ √(ln d)`, and the largest of `d` noises about `τ √(2 ln d)`, 2.8 of them.
+const PENALTIES: f64 = 2.0;
 
-/// The share of the largest leverage with which a row takes part whatever the noise.
-const CLEAR: f64 = 0.01;
+/// A row takes part whose loading is above this share of the largest one of the component.
+const CLEAR: f64 = 0.1;
+
+/// The least share of the square of a vector in the span of the components that the rows which take part must hold.
+const HELD: f64 = 0.5;
 
 /// A primal and dual pair.
 pub(super) struct Found {
@@ -205,34 +210,18 @@ impl FantopeSolution {
         found: Found,
     ) -> Result<Self, FantopeError> {
         let rank = problem.rank().value();
-        let y = &found.sparse_block;
-        let places = Vec::from_iter(0..found.rows.len());
-        let leading = leading_on(&places, &found, rank)?;
-        let (_, variances) = components(problem, &found.rows, &leading)?;
-        let shares = Vec::from_iter(leading.row_iter().map(|loadings| loadings.norm_squared()));
-        let least = least_leverage(problem, &variances, shares.iter().copied().fold(0.0, f64::max));
-        let on_support = |row: &usize| {
-            let beside = (0..y.ncols()).any(|column| column != *row && y[(*row, column)] != 0.0);
-            (beside || y[(*row, *row)] > ISOLATED) && shares[*row] > least
-        };
         let leverage = |place: &usize| {
             let entries = found.vectors.row(*place);
             entries.iter().zip(found.weights.iter()).map(|(entry, weight)| weight * entry * entry).sum::<f64>()
         };
-        let mut places: Vec<usize> = places.into_iter().filter(on_support).collect();
-        if places.len() < rank {
-            // An early iterate can leave fewer rows than components, which need as many.
-            places = sorted_descending((0..found.rows.len()).collect(), leverage);
-            places.truncate(rank);
-            sort_rows(&mut places);
-        }
+        let places = taking_part(problem, &found)?;
         let support: Vec<usize> = places.iter().map(|place| found.rows[*place]).collect();
         let (components, variances) = components(problem, &support, &leading_on(&places, &found, rank)?)?;
         Ok(Self {
             leverages: places.iter().map(leverage).collect(),
             support,
             components,
-            variances,
+            variances: variances.add_scalar(problem.estimate().mean_diagonal()),
             dimension: problem.dimension(),
             status: SolverStatus::Optimal,
             certificate: Certificate::Exact,
@@ -321,18 +310,36 @@ impl DualMatrix {
     }
 }
 
-/// The leverage that noise can give a row of components with these variances, of which one row has the `largest`.
-fn least_leverage(problem: &FantopeProblem, variances: &DVector<f64>, largest: f64) -> f64 {
-    let above = above_others(problem, variances).min();
-    let noise = if above > 0.0 { (NOISE * problem.penalty().value() / above).powi(2) } else { f64::INFINITY };
-    noise.min(CLEAR * largest)
+/// The places of the rows that take part ([`FantopeSolution::support`]).
+fn taking_part(problem: &FantopeProblem, found: &Found) -> Result<Vec<usize>, FantopeError> {
+    let (rank, y) = (problem.rank().value(), &found.sparse_block);
+    let beside = |place: usize| (0..y.ncols()).any(|column| column != place && y[(place, column)] != 0.0);
+    let all = Vec::from_iter(0..found.rows.len());
+    let sparse: Vec<usize> =
+        all.iter().copied().filter(|&place| y[(place, place)] > ISOLATED || beside(place)).collect();
+    if sparse.len() <= rank {
+        // An early iterate can have fewer rows than components, which need as many.
+        return Ok(if sparse.len() == rank { sparse } else { all });
+    }
+    let (basis, variances) = components(problem, &found.rows, &leading_on(&all, found, rank)?)?;
+    let (above, least) = (above_others(problem, &variances), PENALTIES * problem.penalty().value());
+    let largest: Vec<f64> = basis.column_iter().map(|loadings| loadings.amax()).collect();
+    let counts = |place: usize, component: usize| {
+        let loading = basis[(found.rows[place], component)].abs();
+        above[component] * loading > least || loading > CLEAR * largest[component]
+    };
+    let kept: Vec<usize> =
+        sparse.iter().copied().filter(|&place| (0..rank).any(|component| counts(place, component))).collect();
+    let held = basis.select_rows(kept.iter().map(|&place| &found.rows[place]));
+    let enough = kept.len() >= rank && symmetric_eigenvalues(&gram(&held.transpose()))?[rank - 1] >= HELD;
+    Ok(if enough { kept } else { sparse })
 }
 
-/// The variances above the mean of the directions beside the components.
-pub(super) fn above_others(problem: &FantopeProblem, variances: &DVector<f64>) -> DVector<f64> {
-    let centred = variances.add_scalar(-problem.estimate().mean_diagonal());
+/// These variances, of `S` less the mean of its diagonal, above the mean of the directions beside the components, of
+/// which there must be some.
+pub(super) fn above_others(problem: &FantopeProblem, centred: &DVector<f64>) -> DVector<f64> {
     // Those beside have what is missing from a trace of 0.
-    let others = (problem.dimension() - variances.len()) as f64;
+    let others = (problem.dimension() - centred.len()) as f64;
     centred.add_scalar(centred.sum() / others)
 }
 
@@ -347,7 +354,8 @@ fn leading_on(places: &[usize], found: &Found, rank: usize) -> Result<DMatrix<f6
     Ok(symmetric_eigen(&gram(&factor))?.vectors.columns(0, rank).into_owned())
 }
 
-/// The basis of the span that diagonalises `S`, most variance first, on all rows, and those variances.
+/// The basis of the span that diagonalises `S`, most variance first, on all rows, and those variances less the mean of
+/// the diagonal of `S`.
 fn components(
     problem: &FantopeProblem,
     rows: &[usize],
@@ -367,5 +375,5 @@ fn components(
         components.set_row(*row, &inside.row(place));
     }
     orient_columns_in_place(&mut components);
-    Ok((components, eigen.values.map(|value| value + shift)))
+    Ok((components, eigen.values))
 }

@@ -8,6 +8,8 @@ use super::{
     FantopeError, FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Rank, SolverSettings, SolverStatus,
     principal_components,
 };
+use crate::outcome::{DualMatrix, Found};
+use crate::scaled::ScaledProblem;
 use crate::subspace::{Subspace, sin_theta_squared};
 
 pub(super) fn problem(matrix: &DMatrix<f64>, rank: usize, penalty: f64) -> FantopeProblem {
@@ -76,7 +78,7 @@ fn sparse_spikes_are_found_with_their_support() {
 
 /// `Y` has 26 and all 60 rows here.
 #[test]
-fn the_support_does_not_depend_on_the_tolerance() {
+fn the_support_is_the_same_at_tolerances_where_the_rows_of_y_differ() {
     for (rank, narrowest) in [(2, 1e-7), (3, 1e-5)] {
         let problem = problem(&spiked(60), rank, 0.071);
         for tolerance in [1e-3, 1e-4, 1e-5, 1e-6, 1e-7].into_iter().filter(|tolerance| *tolerance >= narrowest) {
@@ -87,10 +89,10 @@ fn the_support_does_not_depend_on_the_tolerance() {
     }
 }
 
-/// One component with a variance of 10 on three rows and, with this loading, on a fourth, of which `Y` has entries.
-/// Noise of twice the penalty explains a leverage of 0.0016.
+/// One component with a variance of 10 on three rows and, with this loading, on a fourth, of which `Y` has entries. A
+/// leverage of `(2 × 0.2 / 10)²` = 0.0016 is needed.
 #[test]
-fn a_loading_that_noise_explains_does_not_count() {
+fn a_row_with_a_small_loading_does_not_count() {
     for (loading, leverage, support) in [(0.06f64, 7e-4, &[0, 1, 2][..]), (0.1, 4.7e-3, &[0, 1, 2, 3][..])] {
         let other = ((1.0 - loading * loading) / 3.0).sqrt();
         let vector = DVector::from_vec(vec![other, other, other, loading, 0.0, 0.0]);
@@ -104,7 +106,47 @@ fn a_loading_that_noise_explains_does_not_count() {
     }
 }
 
-/// Rough solutions have entries in rows that they do not name, and the earliest name few.
+/// Without noise. Each loading of the strong component is below what a row needs in the weak one.
+#[test]
+fn a_weak_component_does_not_hide_the_rows_of_a_strong_one() {
+    for (dimension, many, strong, few, weak) in [(130, 120, 240.0, 1, 16.0), (260, 250, 500.0, 2, 18.0)] {
+        let spike = |rows: std::ops::Range<usize>| {
+            let loading = 1.0 / (rows.len() as f64).sqrt();
+            DVector::from_fn(dimension, |row, _| if rows.contains(&row) { loading } else { 0.0 })
+        };
+        let (first, second) = (spike(0..many), spike(many + 5..many + 5 + few));
+        let matrix = strong * &first * first.transpose() + weak * &second * second.transpose();
+        let solution = solve(&problem(&matrix, 2, 1.0));
+        assert_eq!(solution.support, (0..many).chain(many + 5..many + 5 + few).collect::<Vec<_>>());
+        assert!((solution.variances - DVector::from_vec(vec![strong, weak])).amax() < 1e-3);
+    }
+}
+
+/// One large loading, and 200 equal ones below a tenth of it and below `2 × 0.5 / 10`: where they hold more than half,
+/// they stay.
+#[test]
+fn a_component_keeps_the_rows_without_which_little_of_it_is_left() {
+    for (large, support) in [(0.6f64, 201), (0.8, 1)] {
+        let small = ((1.0 - large * large) / 200.0).sqrt();
+        let vector = DVector::from_fn(201, |row, _| if row == 0 { large } else { small });
+        let matrix = &vector * vector.transpose();
+        let problem = problem(&(10.0 * &matrix), 1, 0.5);
+        let rows = Vec::from_iter(0..201);
+        let found = Found {
+            value: 0.0,
+            bound: 0.0,
+            vectors: DMatrix::from_column_slice(201, 1, vector.as_slice()),
+            weights: DVector::from_element(1, 1.0),
+            sparse_block: matrix,
+            dual: DualMatrix { rows: rows.clone(), block: DMatrix::zeros(201, 201), cross: Vec::new() },
+            rows,
+        };
+        let solution = FantopeSolution::new(&problem, &ScaledProblem::new(&problem, 10.0).unwrap(), found).unwrap();
+        assert_eq!(solution.support.len(), support);
+    }
+}
+
+/// Rough solutions have entries in rows that they do not name.
 #[test]
 fn components_of_rough_solutions_are_orthonormal_on_their_support_and_zero_elsewhere() {
     let mut cut = 0;

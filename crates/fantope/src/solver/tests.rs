@@ -192,7 +192,8 @@ fn a_tolerance_beyond_rounding_ends_in_a_stall() {
 fn noise_decides_how_far_the_solver_goes() {
     let problem = problem(&spiked(60), 2, 0.071);
     let exact = solve_to(&problem, SolverSettings { tolerance: 1e-8, ..SolverSettings::default() });
-    let (above, centre) = (above_others(&problem, &exact.variances), problem.estimate().mean_diagonal());
+    let centre = problem.estimate().mean_diagonal();
+    let above = above_others(&problem, &exact.variances.add_scalar(-centre));
     let span = |solution: &FantopeSolution| Subspace::new(&solution.components).unwrap();
     let mut iterations = Vec::new();
     for noise in [0.0, 0.03, 0.07, 0.7] {
