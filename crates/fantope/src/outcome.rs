@@ -244,8 +244,7 @@ impl FantopeSolution {
         self.objective /= LIFT;
         self.dual_bound = rounded_up(self.dual_bound, 1.0 / LIFT);
         self.variances /= LIFT;
-        self.dual.block /= LIFT;
-        self.dual.cross.iter_mut().for_each(|(_, left)| *left /= LIFT);
+        self.dual = self.dual.times(1.0 / LIFT);
         for entry in &mut self.history {
             entry.objective /= LIFT;
             entry.dual_bound = rounded_up(entry.dual_bound, 1.0 / LIFT);
@@ -284,10 +283,10 @@ impl FantopeSolution {
 }
 
 impl DualMatrix {
-    /// From the units of the scaled problem to those of the estimate.
-    pub(super) fn in_units(mut self, problem: &ScaledProblem<'_>) -> Self {
-        self.block *= problem.scale;
-        self.cross.iter_mut().for_each(|(_, left)| *left *= problem.scale);
+    /// The same matrix in other units.
+    pub(super) fn times(mut self, factor: f64) -> Self {
+        self.block *= factor;
+        self.cross.iter_mut().for_each(|(_, left)| *left *= factor);
         self
     }
 

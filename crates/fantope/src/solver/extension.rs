@@ -364,7 +364,7 @@ mod tests {
 
     /// `S − Z` of the evidence, entry by entry as it is stored, and the sum of its largest eigenvalues by nalgebra.
     fn dense(problem: &FantopeProblem, scaled: &ScaledProblem<'_>, dual: DualMatrix) -> (DMatrix<f64>, f64) {
-        let matrix = problem.estimate().to_double() - dual.in_units(scaled).matrix(problem);
+        let matrix = problem.estimate().to_double() - dual.times(scaled.scale).matrix(problem);
         let mut values: Vec<f64> = matrix.clone().symmetric_eigenvalues().iter().copied().collect();
         values.sort_by(|a, b| b.total_cmp(a));
         let sum = values[..scaled.rank].iter().sum();

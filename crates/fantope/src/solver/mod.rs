@@ -27,7 +27,7 @@ use self::working_set::WorkingSet;
 use super::closed_form::closed_form;
 use super::level::{WIDEST_TOLERANCE, noise_tolerance};
 use super::outcome::{FantopeSolution, Found, HistoryEntry, Progress, SolverStatus};
-use super::scaled::{ScaledProblem, largest_magnitudes, lifted};
+use super::scaled::{LIFT, ScaledProblem, largest_magnitudes, lifted};
 use super::{FantopeError, FantopeProblem};
 use crate::linalg::SymmetricEigen;
 
@@ -149,7 +149,8 @@ impl FantopeSolver {
         }
         let magnitudes = largest_magnitudes(problem.estimate());
         if let Some(lifted) = lifted(problem, &magnitudes)? {
-            return Ok(self.solve_with(&lifted, start, progress)?.lowered());
+            let start = start.cloned().map(|start| FantopeSolution { dual: start.dual.times(LIFT), ..start });
+            return Ok(self.solve_with(&lifted, start.as_ref(), progress)?.lowered());
         }
         let scaled = ScaledProblem::new(problem, magnitudes.centred)?;
         if let Some(solution) = closed_form(problem, &scaled, magnitudes.off_diagonal, self.settings.tolerance)? {
@@ -500,7 +501,7 @@ impl Run<'_> {
             vectors,
             weights: primal.factor.values,
             sparse_block,
-            dual: dual.dual.in_units(&self.scaled),
+            dual: dual.dual.times(self.scaled.scale),
             rows,
         };
         Ok(FantopeSolution {

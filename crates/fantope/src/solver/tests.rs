@@ -91,6 +91,17 @@ fn a_warm_start_reaches_the_same_solution_in_fewer_iterations() {
 }
 
 #[test]
+fn a_warm_start_is_worth_as_much_in_tiny_units() {
+    let [usual, tiny] = [1.0, libm::exp2(-910.0)].map(|unit| {
+        let problem = problem(&(spiked(20) * unit), 2, 0.2 * unit);
+        let solver = FantopeSolver::new(SolverSettings { tolerance: 1e-9, ..SolverSettings::default() }).unwrap();
+        solver.solve_with(&problem, Some(&solve(&problem)), &mut |_| ControlFlow::Continue(())).unwrap()
+    });
+    assert!(usual.iterations > 0);
+    assert_eq!((usual.iterations, usual.vectors), (tiny.iterations, tiny.vectors));
+}
+
+#[test]
 fn what_does_not_fit_a_problem_is_refused() {
     let matrix = spiked(30);
     let start = solve(&problem(&matrix, 2, 0.05));
