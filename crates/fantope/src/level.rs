@@ -25,13 +25,17 @@ pub const DEFAULT_PENALTY_FACTOR: f64 = 0.5;
 /// [`FantopeError::InvalidNoiseLevel`] unless `τ` is finite and at least 0, [`FantopeError::InvalidSetting`] likewise
 /// for the factor, [`FantopeError::InvalidPenalty`] when their product overflows.
 pub fn default_penalty(noise_level: f64, dimension: usize, factor: f64) -> Result<Penalty, FantopeError> {
-    if !(noise_level.is_finite() && noise_level >= 0.0) {
-        return Err(FantopeError::InvalidNoiseLevel { noise_level });
-    }
+    check_noise_level(noise_level)?;
     let usable = factor.is_finite() && factor >= 0.0;
     FantopeError::require(usable, "factor", factor, "a finite number of at least 0")?;
     let log_dimension = libm::log(dimension.max(1) as f64);
     Penalty::new(factor * noise_level * log_dimension.sqrt())
+}
+
+/// Accepts a standard deviation.
+pub(crate) fn check_noise_level(noise_level: f64) -> Result<(), FantopeError> {
+    let usable = noise_level.is_finite() && noise_level >= 0.0;
+    if usable { Ok(()) } else { Err(FantopeError::InvalidNoiseLevel { noise_level }) }
 }
 
 /// The variance that noise alone is expected to stay below, for a component on at most `support` of `d` features.
@@ -72,6 +76,9 @@ const SHARE_OF_NOISE: f64 = 0.01;
 /// `Σ_i min(1, (s − k) τ² / δ_i²)` on the `s` rows of the support. `δ_i` is the variance along component `i` above the
 /// mean of the others, `δ` the last of them.
 pub(crate) fn noise_tolerance(problem: &FantopeProblem, solution: &FantopeSolution, noise_level: f64) -> f64 {
+    if problem.rank().value() == problem.dimension() {
+        return WIDEST_TOLERANCE;
+    }
     let (rank, centre) = (problem.rank().value() as f64, problem.estimate().mean_diagonal());
     let above = above_others(problem, &solution.variances.add_scalar(-centre));
     if above.min() <= 0.0 {
@@ -80,8 +87,7 @@ pub(crate) fn noise_tolerance(problem: &FantopeProblem, solution: &FantopeSoluti
     let free = (solution.support.len() as f64 - rank).max(1.0);
     let noise: f64 = above.iter().map(|above| (free * (noise_level / above).powi(2)).min(1.0)).sum();
     let scale = (solution.objective - rank * centre).abs().max(rank * problem.penalty().value());
-    // No number where k = d and nothing is left to find.
-    (SHARE_OF_NOISE * noise * above.min() / scale).min(WIDEST_TOLERANCE)
+    (SHARE_OF_NOISE * noise * (above.min() / scale)).min(WIDEST_TOLERANCE)
 }
 
 #[cfg(test)]

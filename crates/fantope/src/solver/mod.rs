@@ -25,7 +25,7 @@ use self::splitting::Splitting;
 use self::thresholded::Thresholded;
 use self::working_set::WorkingSet;
 use super::closed_form::closed_form;
-use super::level::{WIDEST_TOLERANCE, noise_tolerance};
+use super::level::{WIDEST_TOLERANCE, check_noise_level, noise_tolerance};
 use super::outcome::{FantopeSolution, Found, HistoryEntry, Progress, SolverStatus};
 use super::scaled::{LIFT, ScaledProblem, largest_magnitudes, lifted};
 use super::{FantopeError, FantopeProblem};
@@ -182,30 +182,46 @@ impl FantopeSolver {
     /// the noise to the guaranteed error of the components, at most 1e-3 and at least the tolerance of the settings.
     ///
     /// `noise_level` is the standard deviation of the noise in an off-diagonal entry of the estimate. The solver goes to
-    /// 1e-3 first, which says how much more is needed; the history is that of its last run.
+    /// 1e-3 first, which says how much more is needed, and from there in a second run. The history is that of the run
+    /// that the solution is from, and counts its iterations alone.
     ///
     /// # Errors
     ///
-    /// As [`solve_with`](Self::solve_with).
+    /// [`FantopeError::InvalidNoiseLevel`], else as [`solve_with`](Self::solve_with) in the first run. Where the second
+    /// fails, the solution of the first is returned as stalled.
     pub fn solve_within_noise(
         &self,
         problem: &FantopeProblem,
         noise_level: f64,
         progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<FantopeSolution, FantopeError> {
+        check_noise_level(noise_level)?;
         let settings = self.settings;
         let to = |tolerance: f64| Self { settings: SolverSettings { tolerance, ..settings } };
-        let rough = to(settings.tolerance.max(WIDEST_TOLERANCE)).solve_with(problem, None, progress)?;
+        let mut ended = None;
+        let rough = to(settings.tolerance.max(WIDEST_TOLERANCE)).solve_with(problem, None, &mut |state| {
+            let flow = progress(state);
+            ended = flow.is_break().then_some(SolverStatus::Cancelled);
+            flow
+        })?;
         let tolerance = noise_tolerance(problem, &rough, noise_level).max(settings.tolerance);
-        let (before, max_iterations) = (rough.iterations, settings.max_iterations);
-        if rough.status != SolverStatus::Optimal || rough.relative_gap <= tolerance || before >= max_iterations {
+        if rough.status != SolverStatus::Optimal || rough.relative_gap <= tolerance {
             return Ok(rough);
+        }
+        let (before, max_iterations) = (rough.iterations, settings.max_iterations);
+        if before >= max_iterations {
+            ended = ended.or(Some(SolverStatus::BudgetExhausted));
+        }
+        if let Some(status) = ended {
+            return Ok(FantopeSolution { status, ..rough });
         }
         let mut rest = to(tolerance);
         rest.settings.max_iterations = max_iterations - before;
         let fine = rest.solve_with(problem, Some(&rough), &mut |state| {
-            progress(&Progress { iterations: before + state.iterations, max_iterations, ..*state })
-        })?;
+            let relative_gap = state.relative_gap.min(rough.relative_gap);
+            progress(&Progress { iterations: before + state.iterations, max_iterations, relative_gap, ..*state })
+        });
+        let Ok(fine) = fine else { return Ok(FantopeSolution { status: SolverStatus::Stalled, ..rough }) };
         let (status, certificates, iterations) = (fine.status, fine.certificates, before + fine.iterations);
         // A run that is cut short may not have reached what it started from.
         let best = if fine.relative_gap <= rough.relative_gap { fine } else { rough };

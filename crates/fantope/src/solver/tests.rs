@@ -228,18 +228,44 @@ fn who_stops_the_solver_within_noise_keeps_what_was_certified() {
     let mut states = Vec::new();
     let mut stop_in_second = |state: &Progress| {
         states.push(state.iterations);
+        assert!(state.tolerance >= 1e-3 || state.relative_gap <= 1e-3, "{state:?}");
         if state.tolerance < 1e-3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let problem = problem(&spiked(60), 2, 0.071);
     let stopped = FantopeSolver::default().solve_within_noise(&problem, 0.0, &mut stop_in_second).unwrap();
     assert_eq!((stopped.status, states.last()), (SolverStatus::Cancelled, Some(&stopped.iterations)));
     assert!(states.is_sorted_by(|before, after| before < after) && stopped.relative_gap <= 1e-3, "{states:?}");
+    // Already the last state of the first run may be told to stop, or be the end of the budget.
+    let last = states[states.len() - 2];
+    let mut calls = 0;
+    let mut stop_after_first = |state: &Progress| {
+        calls += 1;
+        if state.iterations < last { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    let stopped = FantopeSolver::default().solve_within_noise(&problem, 0.0, &mut stop_after_first).unwrap();
+    assert_eq!((stopped.status, stopped.iterations, calls), (SolverStatus::Cancelled, last, states.len() - 1));
+    assert!(stopped.relative_gap > 1e-6 && stopped.relative_gap <= 1e-3, "{}", stopped.relative_gap);
     // The budget is of both runs.
-    let all = stopped.iterations;
-    let settings = SolverSettings { max_iterations: all, ..SolverSettings::default() };
-    let spent = FantopeSolver::new(settings).unwrap();
-    let spent = spent.solve_within_noise(&problem, 0.0, &mut |_| ControlFlow::Continue(())).unwrap();
-    assert_eq!((spent.status, spent.iterations), (SolverStatus::BudgetExhausted, all));
+    for max_iterations in [last, last + 10] {
+        let settings = SolverSettings { max_iterations, ..SolverSettings::default() };
+        let spent = FantopeSolver::new(settings).unwrap();
+        let spent = spent.solve_within_noise(&problem, 0.0, &mut |_| ControlFlow::Continue(())).unwrap();
+        assert_eq!((spent.status, spent.iterations), (SolverStatus::BudgetExhausted, max_iterations));
+    }
+}
+
+#[test]
+fn noise_levels_that_mean_nothing_are_refused() {
+    let within = |noise: f64, rank: usize| {
+        let problem = problem(&spiked(6), rank, 0.2);
+        FantopeSolver::default().solve_within_noise(&problem, noise, &mut |_| ControlFlow::Continue(()))
+    };
+    for bad in [-1.0, f64::NAN, f64::INFINITY] {
+        assert!(matches!(within(bad, 1), Err(FantopeError::InvalidNoiseLevel { .. })), "{bad}");
+    }
+    // Where every direction is a component, noise hides none.
+    let whole = within(1.0, 6).unwrap();
+    assert_eq!((whole.status, whole.relative_gap), (SolverStatus::Optimal, 0.0));
 }
 
 /// Symmetric, with normal entries.
