@@ -108,8 +108,8 @@ export interface RecoverOptions extends WatchOptions {
    */
   readonly penalty?: number | "auto" | "cv" | { readonly factor: number };
   /**
-   * The relative gap at which the solver stops. By default 1e-6 for a matrix, and for reports, whose noise is known, the
-   * gap that adds a hundredth of the noise to the guaranteed error, at most 1e-3.
+   * The relative gap at which the solver stops. By default 1e-6 for a matrix, and for reports, whose noise is known,
+   * the gap that adds one to two hundredths of the noise to the guaranteed error, from 1e-6 to 1e-3.
    */
   readonly tolerance?: number;
   /** Whether to add simpler methods beside sparse components; this takes full eigendecompositions. */

@@ -617,8 +617,8 @@ def recover(
         Of the sparse program: from the noise level, validated over the folds of the task, or in the units of the
         covariance.
     tolerance : float, optional
-        Relative duality gap at which the sparse solution counts as optimal. When not given, the gap that adds a
-        hundredth of the noise to the guaranteed error, from 1e-6 to 1e-3 (docs/recover.md).
+        Relative duality gap at which the sparse solution counts as optimal. When not given, the gap that adds one to
+        two hundredths of the noise to the guaranteed error, from 1e-6 to 1e-3 (docs/recover.md).
     time_limit : float, optional
         Seconds after which the work stops. The answer is what was found until then, the gap of a sparse solution
         certified, and its ``unfinished`` says what is missing.

@@ -59,10 +59,10 @@ pub fn sparse_noise_edge(noise_level: f64, dimension: usize, support: usize, den
 /// The widest gap that counts as optimal, however much noise there is.
 pub(crate) const WIDEST_TOLERANCE: f64 = 1e-3;
 
-/// The share of the noise that the gap may add to the guaranteed error.
+/// The share of the noise that the gap may be in the inequality below.
 const SHARE_OF_NOISE: f64 = 0.01;
 
-/// The relative gap that adds a hundredth of the noise to the guaranteed error of this solution's components, at most
+/// The relative gap that adds one to two hundredths of the noise to the guaranteed error of `X`, at most
 /// [`WIDEST_TOLERANCE`].
 ///
 /// The estimate is `S = Σ + E`, `Π` the projector onto the leading `k` eigenvectors of `Σ`, `δ` the gap below its
@@ -72,9 +72,9 @@ const SHARE_OF_NOISE: f64 = 0.01;
 /// δ (k − ⟨Π, X⟩) ≤ ⟨Σ, Π − X⟩ ≤ ⟨E, X − Π⟩ + penalty (Σ|Π_ij| − Σ|X_ij|) + G
 /// ```
 ///
-/// so the gap adds at most `G / δ` to the bound on the squared sine. Noise of deviation `τ` gives about
-/// `Σ_i min(1, (s − k) τ² / δ_i²)` on the `s` rows of the support. `δ_i` is the variance along component `i` above the
-/// mean of the others, `δ` the last of them.
+/// which bounds the error `k − ⟨Π, X⟩`, to which the gap adds from `G / δ` to `2 G / δ`. Noise of deviation `τ` gives
+/// about `Σ_i min(1, (s − k) τ² / δ_i²)` on the `s` rows of the support. `δ_i` is the variance along component `i`
+/// above the mean of the others, and the last of them takes the place of `δ`.
 pub(crate) fn noise_tolerance(problem: &FantopeProblem, solution: &FantopeSolution, noise_level: f64) -> f64 {
     if problem.rank().value() == problem.dimension() {
         return WIDEST_TOLERANCE;

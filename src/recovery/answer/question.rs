@@ -74,8 +74,8 @@ pub enum HeldOutUse {
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Solver {
-    /// Relative duality gap at which the solution counts as optimal. `None`: the gap that adds a hundredth of the noise
-    /// to the guaranteed error of the components, from 1e-6 to 1e-3 ([`FantopeSolver::solve_within_noise`]).
+    /// Relative duality gap at which the solution counts as optimal. `None`: the gap that adds one to two hundredths of
+    /// the noise to the guaranteed error of X, from 1e-6 to 1e-3 ([`FantopeSolver::solve_within_noise`]).
     pub tolerance: Option<f64>,
     /// Largest number of iterations, one eigendecomposition each. Default 100,000.
     pub max_iterations: usize,
@@ -119,8 +119,8 @@ impl Default for Solver {
 }
 
 impl Solver {
-    /// Solves the sparse problem of an estimate with this noise in an off-diagonal entry, where that is known: otherwise
-    /// the tolerance is 1e-6 by default. `watch` is called at every certificate.
+    /// Solves the sparse problem of an estimate with this noise in an off-diagonal entry, where that is known:
+    /// otherwise the tolerance is 1e-6 by default. `watch` is called at every certificate.
     ///
     /// # Errors
     /// As [`FantopeSolver`].

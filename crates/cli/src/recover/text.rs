@@ -439,7 +439,7 @@ fn unfinished(answer: &Answer, &Unfinished { part, done, of }: &Unfinished) -> S
             format!("{done} of {of} problems of the comparison on reports held out: nothing was compared")
         }
         Part::Penalty => format!("{done} of {of} problems of cross-validation: the penalty is that of `auto`"),
-        Part::Solution => format!("{}: the gap is certified, and wider than --tolerance", many("iteration")),
+        Part::Solution => format!("{}: the gap is certified, and wider than the tolerance", many("iteration")),
         Part::Path => format!("{done} of {of} penalties of the path"),
         Part::Baselines => "none of the simpler methods beside the sparse one".to_owned(),
         Part::Bootstrap if answer.trust.confidence.is_some() => {

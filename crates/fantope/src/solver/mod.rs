@@ -178,12 +178,12 @@ impl FantopeSolver {
         run.into_solution(problem, status)
     }
 
-    /// [`solve_with`](Self::solve_with), only as closely as noise lets anyone see: to the gap that adds a hundredth of
-    /// the noise to the guaranteed error of the components, at most 1e-3 and at least the tolerance of the settings.
+    /// [`solve_with`](Self::solve_with), only as closely as noise lets anyone see: to the gap that adds one to two
+    /// hundredths of the noise to the guaranteed error of `X`, at most 1e-3 and at least the tolerance of the settings.
     ///
-    /// `noise_level` is the standard deviation of the noise in an off-diagonal entry of the estimate. The solver goes to
-    /// 1e-3 first, which says how much more is needed, and from there in a second run. The history is that of the run
-    /// that the solution is from, and counts its iterations alone.
+    /// `noise_level` is the standard deviation of the noise in an off-diagonal entry of the estimate. The solver goes
+    /// to 1e-3 first, which says how much more is needed, and on from there in a second run. The history is that of the
+    /// run that the solution is from, and counts its iterations alone.
     ///
     /// # Errors
     ///

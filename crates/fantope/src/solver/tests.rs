@@ -198,7 +198,7 @@ fn a_tolerance_beyond_rounding_ends_in_a_stall() {
     assert!(solution.relative_gap < 1e-9);
 }
 
-/// The gap adds at most a hundredth of the noise to the error, and the components move by less than that.
+/// The gap over `δ` is at most a hundredth of the noise, and the components move by less than that.
 #[test]
 fn noise_decides_how_far_the_solver_goes() {
     let problem = problem(&spiked(60), 2, 0.071);
