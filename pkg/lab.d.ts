@@ -636,6 +636,7 @@ export type Method =
   | "random-subspace"
   | "double-cap-pca"
   | "double-cap-fantope"
+  | "privunit-pca"
   | "wang-xu-algorithm-1"
   | "wang-xu-algorithm-2"
   | "dps-pca"

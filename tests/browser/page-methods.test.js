@@ -51,8 +51,8 @@ test("all of them stand in one table, by whom they trust", async () => {
   await says(page, /^Done\./);
   assert.equal(asked.filter((file) => /^on-demand-.*\.wasm$/.test(file)).length, 1, "once, for all workers");
   const found = await rows(page);
-  assert.equal(found.length, 24);
-  assert.equal(new Set(found.map(({ method }) => method)).size, 24);
+  assert.equal(found.length, 25);
+  assert.equal(new Set(found.map(({ method }) => method)).size, 25);
   assert.deepEqual(
     [...new Set(found.map(({ group }) => group.split(":")[0]))],
     ["To compare with", "Local", "Providers", "Central"],
@@ -101,7 +101,7 @@ test("the keyboard starts and cancels, and what is there stays", async () => {
   await page.keyboard.press("Enter");
   await says(page, /^Done\./);
   assert.match(await page.locator("#trust-every caption").textContent(), /ε = 4,/);
-  assert.equal((await rows(page)).length, 24);
+  assert.equal((await rows(page)).length, 25);
 });
 
 test("of more records than can be drawn there are second moments, and the caption says so", async () => {
@@ -125,7 +125,7 @@ test("a module that does not arrive is asked for again", async () => {
   await page.locator("#trust-every-run").click();
   await says(page, /^Done\./);
   assert.equal(await page.locator("#trust-every-failure").isVisible(), false);
-  assert.equal((await rows(page)).length, 24);
+  assert.equal((await rows(page)).length, 25);
 });
 
 for (const [what, file] of Object.entries({ chunk: /on-demand-.*\.js$/, module: /on-demand-.*\.wasm$/ })) {
@@ -141,7 +141,7 @@ for (const [what, file] of Object.entries({ chunk: /on-demand-.*\.js$/, module: 
     await says(page, /^Loading/);
     loading.release();
     await says(page, /^Done\./);
-    assert.equal((await rows(page)).length, 24);
+    assert.equal((await rows(page)).length, 25);
     assert.equal(loading.asked, 1);
   });
 }
@@ -171,7 +171,7 @@ test("when a worker breaks the comparison ends, and what was known stays", async
   await page.locator("#trust-every-run").click();
   assert.equal(await failure.isVisible(), false);
   await says(page, /^Done\./);
-  assert.equal((await rows(page)).length, 24);
+  assert.equal((await rows(page)).length, 25);
 });
 
 test("workers that break while they have nothing to do are replaced", async () => {

@@ -4,8 +4,8 @@ use super::dps_pca::DpsPca;
 use super::sulq::{Reading, SulqNoise};
 use super::{
     Amin, AnalyticGaussianPca, AnalyzeGauss, DoubleCapPca, DoubleCapSparse, DpPca, ModSulq, ModSulqLaplace, NoisyPower,
-    Oja, Pca, Ppca, PrivateOja, RandomSubspace, SpectralProjector, SubspaceEstimator, Sulq, WangXuPca, WangXuSparse,
-    WishartDifference,
+    Oja, Pca, Ppca, PrivUnitPca, PrivateOja, RandomSubspace, SpectralProjector, SubspaceEstimator, Sulq, WangXuPca,
+    WangXuSparse, WishartDifference,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 
@@ -46,6 +46,7 @@ fn with(
         Box::new(RandomSubspace),
         Box::new(DoubleCapPca::new(epsilon)),
         Box::new(DoubleCapSparse::new(epsilon)),
+        Box::new(PrivUnitPca::new(epsilon)),
         Box::new(AnalyticGaussianPca::new(epsilon, delta)),
         Box::new(WangXuPca::new(epsilon, delta)),
         Box::new(wang_xu),

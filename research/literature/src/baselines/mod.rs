@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | PCA, a random subspace | nobody is protected; nothing is read | [`mod@reference`] |
 //! | Oja | nobody is protected | [`oja`] |
-//! | Wang & Xu's Algorithms 1 and 2, analytic Gaussian, double-cap | local | [`local`] |
+//! | Wang & Xu's Algorithms 1 and 2, analytic Gaussian, `PrivUnit`, double-cap | local | [`local`] |
 //! | DPS-PCA | each provider, with its own people's records | [`dps_pca`] |
 //! | SULQ, with Gaussian or Laplace noise | the curator | [`sulq`] |
 //! | MOD-SULQ, with Gaussian or Laplace noise | the curator | [`mod_sulq`] |
@@ -54,7 +54,8 @@ pub use dp_pca::DpPca;
 pub use error::{BaselineError, SampleError};
 pub use guarantee::{Adjacency, EpsilonDelta, MethodGuarantee, Trust};
 pub use local::{
-    AnalyticGaussianPca, DoubleCapPca, DoubleCapSparse, NoisePlacement, SparseSolver, WangXuPca, WangXuSparse,
+    AnalyticGaussianPca, DoubleCapPca, DoubleCapSparse, NoisePlacement, PrivUnitPca, SparseSolver, WangXuPca,
+    WangXuSparse,
 };
 pub use matrices::Matrices;
 pub use mod_sulq::{ModSulq, ModSulqLaplace};

@@ -33,6 +33,7 @@ const TRUST: Readonly<Record<Method, keyof typeof GROUPS>> = {
   "random-subspace": "compared",
   "double-cap-pca": "local",
   "double-cap-fantope": "local",
+  "privunit-pca": "local",
   "gaussian-analytic-pca": "local",
   "wang-xu-algorithm-1": "local",
   "wang-xu-algorithm-2": "local",

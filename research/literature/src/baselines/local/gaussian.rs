@@ -281,7 +281,7 @@ impl SubspaceEstimator for AnalyticGaussianPca {
 }
 
 /// The second moments plus the mean noise of the reports. The entries of one report's noise have these deviations.
-fn noisy(sample: &Sample, diagonal: f64, off_diagonal: f64, rng: &mut dyn CryptoRng) -> Estimate {
+pub(super) fn noisy(sample: &Sample, diagonal: f64, off_diagonal: f64, rng: &mut dyn CryptoRng) -> Estimate {
     let shrink = 1.0 / (sample.records() as f64).sqrt();
     let mut matrix = sample.second_moment().clone();
     for column in 0..sample.dimension() {

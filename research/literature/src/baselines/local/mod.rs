@@ -7,21 +7,24 @@
 //! | [`AnalyticGaussianPca`] | Balle & Wang (2018) on `x x^T` | Gaussian, the least that is private | PCA |
 //! | [`DoubleCapPca`] | this crate | one of J public directions, pure epsilon | PCA |
 //! | [`DoubleCapSparse`] | this crate | the same | certified solution over the Fantope |
+//! | [`PrivUnitPca`] | Bhowmick et al. (2018) on `x x^T` | one of two densities, pure epsilon | PCA |
 //!
-//! Reports are drawn from the law of their sum, which is enough for a simulation: one Gaussian matrix for all records,
-//! or, with double-cap, a rank and a direction for each record. The randomizers for real collections are in
-//! [`mechanism`](ldp_pca::mechanism).
+//! Reports are drawn from the law of their sum, which is enough for a simulation: one Gaussian matrix for all records
+//! (with `PrivUnit`, one of the sum's mean and covariance) or, with double-cap, a rank and a direction for each record.
+//! The randomizers for real collections are in [`mechanism`](ldp_pca::mechanism).
 //!
-//! All five need records in the unit ball. Double-cap lifts them to the sphere, `(x, sqrt(1 - |x|^2))`; records on the
-//! sphere do not change.
+//! All six need records in the unit ball. Double-cap and `PrivUnit` lift them to the sphere, `(x, sqrt(1 - |x|^2))`;
+//! records on the sphere do not change.
 
 mod double_cap;
 mod gaussian;
 mod printed;
+mod privunit;
 
 pub use double_cap::{DoubleCapPca, DoubleCapSparse};
 pub use gaussian::{AnalyticGaussianPca, NoisePlacement, SparseSolver, WangXuPca, WangXuSparse};
 pub(crate) use gaussian::{HYPOTHESIS, LEMMA_15_FACTOR};
+pub use privunit::PrivUnitPca;
 
 use nalgebra::DMatrix;
 
@@ -106,6 +109,7 @@ mod tests {
             Box::new(AnalyticGaussianPca::new(epsilon(e), delta(1e-4))),
             Box::new(DoubleCapPca::new(epsilon(e))),
             Box::new(DoubleCapSparse::new(epsilon(e))),
+            Box::new(PrivUnitPca::new(epsilon(e))),
         ]
     }
 
