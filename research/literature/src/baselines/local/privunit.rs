@@ -164,4 +164,22 @@ mod tests {
         }
         assert!(mean.amax() < 5.0 * (variance / f64::from(draws)).sqrt(), "{mean}");
     }
+
+    /// Another program's figures, by the distribution functions of Beta laws, for records of norm 1 without a lift.
+    #[test]
+    fn second_moments_are_those_of_the_table() {
+        let manual = include_str!("../../../../../docs/privacy/optimality.md");
+        let table = manual.split("## PrivUnit on the matrix").nth(1).unwrap();
+        let mut rows = 0;
+        for line in table.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| d ")) {
+            let cells: Vec<f64> = line.split('|').filter_map(|cell| cell.trim().parse().ok()).collect();
+            let coordinates = cells[0] * (cells[0] + 1.0) / 2.0 - 1.0;
+            for (epsilon, expected) in [0.25, 0.5, 1.0, 2.0, 4.0].into_iter().zip(&cells[1..]) {
+                let found = (1.0 - 1.0 / cells[0]) / coordinates / gain(coordinates, epsilon).powi(2);
+                assert!((found / expected - 1.0).abs() < 1e-3, "{line}: {found}");
+            }
+            rows += 1;
+        }
+        assert_eq!(rows, 4);
+    }
 }
