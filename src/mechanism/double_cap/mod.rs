@@ -35,8 +35,8 @@
 //!
 //! The second moment of a report, in the d (d + 1) / 2 - 1 coordinates of a symmetric matrix of trace 1, is at most 1.8
 //! times the least that any unbiased epsilon-private report has, for d from 10 to 400 and epsilon 1 and 2: that is
-//! proved. For epsilon from 1.4 to 8 it is conjectured to be within 10 % of the least
-//! (docs/privacy/optimality.md).
+//! proved. For epsilon from 1.4 to 8 it is conjectured to be within 10 % of the least. Below an epsilon of 0.7 to 1,
+//! `PrivUnit` on the matrix `u u^T` has less: by up to 21 % at 0.25 (docs/privacy/optimality.md).
 //! An off-diagonal entry ij of one report has a variance of about `1 / gain^2` across the record (`u_i = u_j = 0`), and
 //! more along it ([`Forms`]).
 
