@@ -31,6 +31,9 @@ pub(super) struct Calibration {
     pub(super) batch: usize,
 }
 
+/// Values scatter over neighbouring bins, so this many times as many as one bin needs. The paper has no constant.
+pub const SPREAD: u64 = 3;
+
 /// Three parts of a batch determine a ball's range. Each part has one in this many of the batch's records.
 const RANGING: usize = 8;
 
@@ -58,8 +61,8 @@ impl Calibration {
             }
         };
         let failure = method.failure / (2.0 * batches as f64);
-        // Values scatter over neighbouring bins, so three times as many as one bin needs.
-        let enough = |noise: BinNoise, failure: f64| 3.0 * (noise.threshold + noise.exceeded_with(failure)).ceil();
+        let enough =
+            |noise: BinNoise, failure: f64| SPREAD as f64 * (noise.threshold + noise.exceeded_with(failure)).ceil();
         let values = enough(scale, failure);
         let located = enough(location, failure / histograms as f64);
         // Each value comes from a pair of gradients.
@@ -77,7 +80,8 @@ impl Calibration {
     }
 }
 
-/// Algorithm 4 at (epsilon, delta); Algorithm 5 with `epsilon / (4 sqrt(2 D log(4 / delta)))` and `delta / (4 D)` for
+/// The split is ours: the paper's is in an appendix that was not at hand. Algorithm 4 at (epsilon, delta); Algorithm 5
+/// with `epsilon / (4 sqrt(2 D log(4 / delta)))` and `delta / (4 D)` for
 /// each of its D histograms and Lemma 2.4 at (epsilon / 2, delta / 2) for the mean.
 ///
 /// The histograms together are (epsilon / 2, delta / 2)-private by advanced composition (Dwork & Roth 2014, Theorem

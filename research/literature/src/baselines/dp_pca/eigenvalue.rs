@@ -1,6 +1,7 @@
 //! Private top eigenvalue (Algorithm 4 of Liu et al.), and the trace as an alternative.
 //!
-//! The appendix's steps, with the bins and the pairs derived from Theorem 6.1 (an answer within a factor sqrt(2)):
+//! The steps are ours, for an answer within a factor sqrt(2) as Theorem 6.1 has it: the algorithm's own are in an
+//! appendix that was not at hand.
 //!
 //! ```text
 //! g~_i = (g_{2i} - g_{2i-1}) / sqrt(2)              mean 0 and the covariance of g

@@ -1,7 +1,8 @@
 //! The private mean within a privately found range (Algorithm 5 of Liu et al.; Karwa & Vadhan 2018; Kamath, Li,
 //! Singhal & Ullman 2019).
 //!
-//! *In a box*, as printed ([`Range::Box`](super::Range::Box)):
+//! *In a box* ([`Range::Box`](super::Range::Box)), with the reach of Lemma 6.2. The bins are ours: the algorithm is in
+//! an appendix that was not at hand.
 //!
 //! ```text
 //! tau = 2^(1/4) K sqrt(Lambda) log^a(25)
@@ -10,9 +11,10 @@
 //! return the mean of the m truncated gradients + N(0, noise^2 I)
 //! ```
 //!
-//! One gradient replaced moves the mean by at most `2 R sqrt(D) / m`. (The appendix centres on the bin's lower end,
-//! which is up to 2 tau off where the middle is up to tau off. Section 6.1 has `8 sqrt(2) K` in the noise where twice 3
-//! K from the sensitivity and twice 1 from the budget's halves make 12 K.)
+//! One gradient replaced moves the mean by at most `2 R sqrt(D) / m`. (Equation (14) has 8 K in the noise where twice
+//! 3 K from the sensitivity and twice 1 from the budget's halves make 12 K. It has the whole batch and the whole
+//! budget, of which Algorithm 5 here has a half: with the printed accounting the noise is six times that of (14), but
+//! for logarithms.)
 //!
 //! *In a ball*, ours ([`Range::Ball`](super::Range::Ball)). Once the iterate is near the components, most of the mean
 //! gradient `Sigma W` is in the span of W. So the centre is sought only there, as r numbers instead of d r:
@@ -168,6 +170,7 @@ mod tests {
     use super::super::tests::method;
     use super::super::{Range, Tail};
     use super::*;
+    use ldp_pca::privacy::{Delta, Epsilon};
 
     /// The mean with a box that cuts nothing.
     fn wide(range: Range) -> DpPca {
@@ -206,6 +209,20 @@ mod tests {
         assert!((found.noise / sensitivity / calibration.mean - 1.0).abs() < 1e-9, "{}", found.noise);
         let error = (found.value.column(0) - given.column_mean()).norm();
         assert!(error > 0.0 && error < 5.0 * found.noise * 2.0, "{error} {}", found.noise);
+    }
+
+    #[test]
+    fn the_printed_noise_is_six_times_that_of_equation_14_but_for_logarithms() {
+        let (epsilon, delta) = (Epsilon::new(0.8).unwrap(), Delta::new(1e-6).unwrap());
+        let method = DpPca::printed(epsilon, delta);
+        let calibration = Calibration::new(&method, (epsilon, delta), (4, 1), 1).unwrap();
+        // The second half of a batch of 8000.
+        let mut rng = ChaCha12Rng::seed_from_u64(13);
+        let found = mean_in_box(gradients(4000), 1, 1e-4, &method, &calibration, &mut rng).noise;
+        let logarithms = [4000.0, 8000.0].map(|count: f64| (4.0 * count / 0.01).ln());
+        let fourteen = 8.0 * 4.0 * 2e-4f64.sqrt() * logarithms[1] * (8.0 * 2.5e6f64.ln()).sqrt() / (8000.0 * 0.8);
+        let expected = 6.0 * (5e6f64.ln() / 2.5e6f64.ln()).sqrt() * logarithms[0] / logarithms[1];
+        assert!((found / fourteen / expected - 1.0).abs() < 1e-6, "{found} {fourteen} {expected}");
     }
 
     #[test]

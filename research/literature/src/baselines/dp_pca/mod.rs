@@ -13,6 +13,9 @@
 //! `A_i` is `x x^T` of a record ([`SubspaceEstimator::estimate`]), or any matrix
 //! ([`DpPca::estimate_of_matrices`]). Records of any length are taken: nothing here needs the unit ball.
 //!
+//! Algorithms 4 and 5 stand in appendices E.2 and E.3, which are not in the text that was at hand. Their steps here are
+//! ours: what Theorem 6.1, Lemma 6.2 and equation (14) say of them is met.
+//!
 //! # Guarantee
 //! *Relation*: one record replaced among n, and n, T and B are public. The paper's Definition 2.3 is about one record
 //! more or less. But batches are sets of positions, and removing one record moves every later record to another
@@ -59,6 +62,8 @@ mod search;
 
 use nalgebra::{DMatrix, DMatrixViewMut};
 use rand::rand_core::CryptoRng;
+
+pub use self::calibration::SPREAD;
 
 use self::calibration::Calibration;
 use self::eigenvalue::private_eigenvalue;
