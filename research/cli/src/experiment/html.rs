@@ -35,7 +35,7 @@ fn section(section: &Section) -> String {
 /// Pictures, tables, and how it was run.
 fn after(experiment: &dyn Experiment, result: &Measured) -> String {
     let (name, findings) = (experiment.name(), &result.findings);
-    let mut html = String::new();
+    let mut html = format!("<p>Agrees: {}. {}</p>\n", result.agreement, escaped(experiment.agrees_if()));
     if !findings.figures.is_empty() {
         let picture = figures(experiment.title(), name, &findings.figures);
         html += &format!("<figure>\n{picture}</figure>\n");

@@ -12,8 +12,11 @@ pub(super) fn report(sections: &[Section], command: &str) -> String {
         "# Tables and figures of the literature, run again\n\n\
          This page was written by `{command}`. Its numbers are computed from the rows in the CSV files beside it, \
          which have five digits of each. They are of one seed, which each part names. `ldp-pca` {}, commit {}.\n\n\
-         *Agrees* says whether we measure what the paper says. *Time* is the processor time of all parts of an \
-         experiment.\n\n\
+         *Agrees* counts the claims of the paper that the rows have, of those that they could fail. What a random \
+         subspace has too is no agreement: errors are compared as shares of a random subspace's. Nor is a theorem \
+         that holds for all data. *Yes* is all of them, *in part* some, *no* none; a *stand-in* is other data or \
+         another setting than the paper's. Each part says what was counted. *Time* is the processor time of all parts \
+         of an experiment.\n\n\
          | experiment | paper | scale | time | agrees |\n|---|---|---|---|---|\n",
         env!("CARGO_PKG_VERSION"),
         commits(sections)
@@ -56,6 +59,9 @@ fn section(section: &Section) -> String {
     page += "|---|---|---|\n";
     let joined = |paragraphs: &[&str]| paragraphs.iter().map(|text| cell(text)).collect::<Vec<_>>().join("<br><br>");
     page += &row(texts.each_ref().map(|(_, paragraphs)| joined(paragraphs)));
+    if let Some(result) = &section.result {
+        page += &format!("\n*Agrees*: {}. {}\n", result.agreement, cell(experiment.agrees_if()));
+    }
     if !section.missing.is_empty() {
         page += "\nLeft out, because these files are missing:\n\n";
         page.extend(section.missing.iter().map(|line| format!("- {line}\n")));

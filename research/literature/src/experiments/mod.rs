@@ -23,6 +23,7 @@
 //!             paper: Paper::WangXu,
 //!             title: "Heads",
 //!             paper_says: "Half of all throws.",
+//!             agrees_if: "The share of heads is within 0.2 of a half.",
 //!             columns: &["throw", "heads"],
 //!         }
 //!     }
@@ -113,7 +114,7 @@ pub trait Experiment: Sync {
     /// The findings, computed from the rows. Cells whose data are missing have no rows, but the table is not empty.
     fn findings(&self, scale: Scale, table: &Table) -> Findings;
 
-    /// Whether the rows have what the paper says.
+    /// How many of the claims in [`Description::agrees_if`] the rows have.
     fn agreement(&self, table: &Table) -> Agreement;
 
     /// See [`Description::name`].
@@ -136,6 +137,11 @@ pub trait Experiment: Sync {
         self.description().paper_says
     }
 
+    /// See [`Description::agrees_if`].
+    fn agrees_if(&self) -> &'static str {
+        self.description().agrees_if
+    }
+
     /// See [`Description::columns`].
     fn columns(&self) -> &'static [&'static str] {
         self.description().columns
@@ -153,6 +159,8 @@ pub struct Description {
     pub title: &'static str,
     /// The paper's statement about the subject, including numbers. Paragraphs are separated by empty lines.
     pub paper_says: &'static str,
+    /// The claims that [`Experiment::agreement`] counts, as sentences.
+    pub agrees_if: &'static str,
     /// The names of the columns.
     pub columns: &'static [&'static str],
 }
@@ -389,41 +397,40 @@ impl Clock for StandingClock {
     }
 }
 
-/// Whether we measure what the paper says.
+/// How many of a paper's claims the rows have.
+///
+/// Only claims that the rows could fail count. What a random subspace has too is no agreement, so errors are compared
+/// as shares of a random subspace's. Nor is a theorem that holds for all data: it counts only where the rows break it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Agreement {
-    /// The rows have everything that was compared.
-    Agrees,
-    /// They have some of it.
-    InPart,
-    /// They have none of it.
-    Differs,
-    /// The rows have nothing that could be compared.
-    #[default]
-    NothingToCompare,
+pub struct Agreement {
+    /// The claims that the rows have.
+    pub held: usize,
+    /// The claims that were compared.
+    pub compared: usize,
+    /// Whether other data or another setting stand in for the paper's.
+    pub stand_in: bool,
 }
 
 impl Agreement {
-    /// From whether the rows have each statement of the paper.
-    pub fn of<'a>(statements: impl IntoIterator<Item = &'a bool>) -> Self {
-        let found: Vec<bool> = statements.into_iter().copied().collect();
-        match (found.contains(&true), found.contains(&false)) {
-            (true, false) => Self::Agrees,
-            (true, true) => Self::InPart,
-            (false, true) => Self::Differs,
-            (false, false) => Self::NothingToCompare,
-        }
+    /// From whether the rows have each claim.
+    pub fn of<'a>(claims: impl IntoIterator<Item = &'a bool>) -> Self {
+        let found: Vec<bool> = claims.into_iter().copied().collect();
+        let held = found.iter().filter(|held| **held).count();
+        Self { held, compared: found.len(), stand_in: false }
     }
 }
 
 impl fmt::Display for Agreement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Agrees => "yes",
-            Self::InPart => "in part",
-            Self::Differs => "no",
-            Self::NothingToCompare => "nothing to compare",
-        })
+        let Self { held, compared, stand_in } = *self;
+        let word = match held {
+            _ if compared == 0 => return f.write_str("nothing to compare"),
+            _ if stand_in => "stand-in",
+            0 => "no",
+            _ if held == compared => "yes",
+            _ => "in part",
+        };
+        write!(f, "{word} ({held} of {compared})")
     }
 }
 
@@ -530,6 +537,15 @@ mod tests {
         }
         assert!(!findings.measured.is_empty() && !findings.differences.is_empty());
         (table, findings)
+    }
+
+    #[test]
+    fn agreement_is_a_number_of_claims_and_its_word() {
+        let of = |claims: &[bool]| Agreement::of(claims).to_string();
+        assert_eq!([of(&[true, true]), of(&[true, false])], ["yes (2 of 2)", "in part (1 of 2)"]);
+        assert_eq!([of(&[false]), of(&[])], ["no (0 of 1)", "nothing to compare"]);
+        let stand_in = |claims: &[bool]| Agreement { stand_in: true, ..Agreement::of(claims) }.to_string();
+        assert_eq!([stand_in(&[true]), stand_in(&[])], ["stand-in (1 of 1)", "nothing to compare"]);
     }
 
     #[test]

@@ -211,6 +211,13 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Whether its mean is above the other's by more than two standard errors of their difference.
+    #[must_use]
+    pub fn is_clearly_above(&self, other: &Self) -> bool {
+        let squares = [self, other].map(|one| one.deviation * one.deviation / one.count as f64);
+        self.mean - other.mean > 2.0 * squares.iter().sum::<f64>().sqrt()
+    }
+
     /// The summary of those that are not NaN; `None` if there are none.
     #[must_use]
     pub fn of(mut values: Vec<f64>) -> Option<Self> {
@@ -255,5 +262,9 @@ mod tests {
         let one = Summary::of(vec![3.0]).unwrap();
         assert_eq!((one.low, one.high, one.deviation), (3.0, 3.0, 0.0));
         assert_eq!(Summary::of(vec![f64::NAN]), None);
+        // The standard errors of 0, 2 and of 3, 5 are 1 each: the difference of 3 is 2.1 of theirs.
+        let [low, high] = [0.0, 3.0].map(|start| Summary::of(vec![start, start + 2.0]).unwrap());
+        assert!(high.is_clearly_above(&low) && !low.is_clearly_above(&high));
+        assert!(!Summary::of(vec![2.8, 4.8]).unwrap().is_clearly_above(&low));
     }
 }

@@ -33,6 +33,9 @@ impl Experiment for BurnIn {
             paper_says: "F_k(T) = |X(1) + ... + X(T)|_F / (T sqrt(k)) of five traces from uniform starts decreases \
                 rapidly after a few thousand iterations and is less than 0.01 after T = 20,000, on kddcup (k = 4) and \
                 insurance; the paper therefore runs 20,000 steps everywhere.",
+            agrees_if: "sqrt(T) F_k, which is constant for independent draws from any law, random subspaces among \
+                them, falls to less than half from the first 3,000 sweeps to those after 20,000, for each data set. \
+                That F_k is below 0.01 after 20,000 does not count: that of independent draws is, too.",
             columns: &["data", "trace", "sweep", "f", "q_f_share", "random_share"],
         }
     }
@@ -80,11 +83,6 @@ impl Experiment for BurnIn {
     }
 
     fn agreement(&self, table: &Table) -> Agreement {
-        let found = SHOWN.map(|index| {
-            let here = [is("data", REAL[index].0)];
-            let mut late = table.matching(&here).filter(|row| row.number("sweep") >= BURN_IN).peekable();
-            late.peek().is_some().then(|| late.all(|row| row.number("f") < LEVEL))
-        });
         // "Decreases rapidly after a few thousand iterations": faster than the average of independent draws.
         let scaled = |name: &'static str, from: f64, to: f64| {
             let here = [is("data", name)];
@@ -96,7 +94,7 @@ impl Experiment for BurnIn {
             let (before, after) = (scaled(name, 0.0, 3000.0)?, scaled(name, BURN_IN, f64::INFINITY)?);
             Some(after.mean < 0.5 * before.mean)
         });
-        Agreement::of(found.iter().chain(&rapid).flatten())
+        Agreement::of(rapid.iter().flatten())
     }
 
     fn findings(&self, _: Scale, table: &Table) -> Findings {

@@ -166,6 +166,9 @@ impl Experiment for Classification {
                 100 ± 0, 100 ± 0, 97.06 ± 2.17, 96.28 ± 2.34. PPCA performs almost as well as PCA; MOD-SULQ and random \
                 projections are a little worse, and vary more. Half of the data for the projection, a tenth of the \
                 rest for training and tuning; 5 projections on each of 5 permutations.",
+            agrees_if: "The mean accuracy of PCA, of PPCA and of MOD-SULQ is within two of the printed standard \
+                deviations, and that of PPCA is nearer to PCA's than to the better of MOD-SULQ's and a random \
+                subspace's, for each data set. The column of random subspaces does not count.",
             columns: &["data", "permutation", "method", "projection", "accuracy", "cost", "majority"],
         }
     }
@@ -232,9 +235,9 @@ impl Experiment for Classification {
             if mean(METHODS[0]).is_nan() {
                 continue;
             }
-            // Within two of the printed standard deviations, or what is printed as 100 ± 0.
+            // Without the random subspace. What is printed as 100 ± 0 is met by what rounds to it.
             found.extend(
-                METHODS.iter().zip(values).map(|(method, (printed, deviation))| {
+                METHODS[..3].iter().zip(values).map(|(method, (printed, deviation))| {
                     (mean(*method) - printed).abs() <= (2.0 * deviation).max(0.005)
                 }),
             );

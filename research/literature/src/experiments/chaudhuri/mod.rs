@@ -214,7 +214,7 @@ mod tests {
         assert!(ran.len() > 10 && ran.iter().all(|row| row.number("mod_sulq") <= row.number("bound")));
         // With a hundred records nothing is found; with 10^8 everything.
         assert!(ran[0].number("mod_sulq") < 0.3 && ran[ran.len() - 1].number("mod_sulq") > 0.99);
-        assert!(findings.measured[0].contains(&format!("at {0} of the {0} points", ran.len())), "{findings:?}");
+        assert!(findings.measured[0].starts_with(&format!("Of the {} points", ran.len())), "{findings:?}");
     }
 
     #[test]

@@ -81,6 +81,7 @@ impl Experiment for Traffic {
             paper_says: "In each iteration the server sends Q(t), a d x k matrix, to every provider, and every \
                 provider sends back H_i, a d x k matrix. The paper counts no bytes: its focus is \"the privacy \
                 preservation feature of distributed PCA instead of its communication efficiency\".",
+            agrees_if: "The paper counts no bytes.",
             columns: &["d", "providers", "round", "up", "down", "printed"],
         }
     }
@@ -111,9 +112,8 @@ impl Experiment for Traffic {
         PROVIDERS.map(cell).into()
     }
 
-    /// The paper counts no bytes.
     fn agreement(&self, _: &Table) -> Agreement {
-        Agreement::NothingToCompare
+        Agreement::default()
     }
 
     fn findings(&self, _: Scale, table: &Table) -> Findings {

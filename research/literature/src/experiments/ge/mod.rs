@@ -40,7 +40,7 @@ const RECORDS: u64 = 100_000;
 const RANK: usize = 5;
 const SPARSITY: usize = 10;
 
-/// The start of an iteration. The paper's appendix only assumes a good one.
+/// The start of an iteration. The paper leaves its quality to an appendix that was not at hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Start {
     /// A random subspace, thresholded as in line 1 of Algorithm 1.

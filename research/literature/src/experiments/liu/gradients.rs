@@ -112,6 +112,8 @@ impl Experiment for Gradients {
             title: "The mean of 400 gradients in two dimensions, and their range (Figure 1)",
             paper_says: "Under Gaussian data (left) the average gradient is smaller than the range of the minibatch. \
                 Under Example 4.1 (right) the range can be made arbitrarily smaller than the average gradient.",
+            agrees_if: "The mean gradient is smaller than the range for Gaussian records, and more than five times as \
+                large in Example 4.1 with the smallest sigma.",
             columns: &["law", "gradient", "x", "y"],
         }
     }

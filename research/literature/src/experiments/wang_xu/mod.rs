@@ -12,7 +12,7 @@ mod tables;
 
 use rand::rand_core::CryptoRng;
 
-use super::{Experiment, ExperimentError, Figure, Level, Series, Style, Table, Value, is};
+use super::{Experiment, ExperimentError, Figure, Level, Row, Series, Style, Summary, Table, Value, is};
 use crate::baselines::local::{HYPOTHESIS, LEMMA_15_FACTOR};
 use crate::baselines::{
     AnalyticGaussianPca, DoubleCapPca, DoubleCapSparse, NoisePlacement, Pca, RandomSubspace, Sample, SparseSolver,
@@ -108,31 +108,38 @@ fn sparse_contenders(epsilon: f64) -> Result<Vec<Contender>, ExperimentError> {
     ])
 }
 
-/// The mean error at both ends of a line, and the standard error of their difference.
+/// A measure of a row.
+type Measure = fn(Row<'_>) -> f64;
+
+/// The error.
+const ERROR: Measure = |row| row.number("error");
+
+/// The error as a share of a random subspace's, which does not change with p and k.
+const SHARE: Measure = |row| row.number("error") / random_level(row.number("k") as usize, row.number("p") as usize);
+
+/// A measure at both ends of a line.
 struct Change {
-    from: f64,
-    to: f64,
-    error: f64,
+    from: Summary,
+    to: Summary,
 }
 
 impl Change {
     /// `None` without two points of two repetitions each.
-    fn along(table: &Table, column: &'static str, line: &[(&'static str, Value)]) -> Option<Self> {
+    fn along(table: &Table, column: &'static str, line: &[(&'static str, Value)], measure: Measure) -> Option<Self> {
         let points = table.numbers(column, line);
         let ends = [points.iter().copied().fold(f64::NAN, f64::min), points.iter().copied().fold(f64::NAN, f64::max)];
-        let at = |x: f64| table.summary("error", &[line, &[is(column, x)]].concat()).filter(|end| end.count > 1);
-        let [first, last] = [at(ends[0])?, at(ends[1])?];
-        let squares = [first, last].map(|end| end.deviation * end.deviation / end.count as f64);
-        (ends[0] < ends[1]).then_some(Self {
-            from: first.mean,
-            to: last.mean,
-            error: squares.iter().sum::<f64>().sqrt(),
-        })
+        let at = |x: f64| {
+            let here = [line, &[is(column, x)]].concat();
+            Summary::of(table.matching(&here).map(measure).collect()).filter(|end| end.count > 1)
+        };
+        let [from, to] = [at(ends[0])?, at(ends[1])?];
+        (ends[0] < ends[1]).then_some(Self { from, to })
     }
 
+    /// Whether the mean rises, or falls, by more than two standard errors.
     fn is_clear(&self, rises: bool) -> bool {
-        let change = if rises { self.to - self.from } else { self.from - self.to };
-        change > 2.0 * self.error
+        let (low, high) = if rises { (&self.from, &self.to) } else { (&self.to, &self.from) };
+        high.is_clearly_above(low)
     }
 }
 
