@@ -92,3 +92,174 @@ fn grid(grid: &Grid) -> String {
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('<', "&lt;").replace('\n', " ")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Read as _;
+    use std::path::Path;
+
+    use flate2::read::GzDecoder;
+    use ldp_pca_literature::experiments::data::DATA_SETS;
+    use ldp_pca_literature::experiments::{Experiment, Scale, Table, Value, all};
+
+    use super::super::data_of;
+    use super::super::kept::{Complete, Head};
+    use super::*;
+
+    const DOCUMENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs");
+
+    fn document(name: &str) -> String {
+        fs::read_to_string(Path::new(DOCUMENTS).join(name)).unwrap()
+    }
+
+    /// The cells of a line of a CSV file.
+    fn cells(line: &str) -> Vec<String> {
+        let (mut cells, mut quoted) = (vec![String::new()], false);
+        for character in line.chars() {
+            match character {
+                '"' => quoted = !quoted,
+                ',' if !quoted => cells.push(String::new()),
+                _ => cells.last_mut().unwrap().push(character),
+            }
+        }
+        cells
+    }
+
+    /// The committed rows of an experiment, and the ending of their file.
+    fn committed(experiment: &dyn Experiment) -> (Table, &'static str) {
+        let path = |ending: &str| Path::new(DOCUMENTS).join(format!("results/{}.{ending}", experiment.name()));
+        let ending = if path("csv").exists() { "csv" } else { "csv.gz" };
+        let bytes = fs::read(path(ending)).unwrap();
+        let mut text = String::new();
+        match ending {
+            "csv" => (&bytes[..]).read_to_string(&mut text).unwrap(),
+            _ => GzDecoder::new(&bytes[..]).read_to_string(&mut text).unwrap(),
+        };
+        let mut lines = text.lines().map(cells);
+        assert_eq!(lines.next().unwrap(), experiment.columns());
+        let rows: Vec<Vec<String>> = lines.collect();
+        // A column with a word has only words: an empty cell is one, too.
+        let is_word = |text: &String| !text.is_empty() && text.parse::<f64>().is_err();
+        let words: Vec<bool> =
+            (0..experiment.columns().len()).map(|column| rows.iter().any(|row| is_word(&row[column]))).collect();
+        let value = |(text, word): (String, &bool)| {
+            if *word { Value::from(text) } else { Value::from(text.parse().unwrap_or(f64::NAN)) }
+        };
+        let mut table = Table::new(experiment.columns());
+        table.extend(rows.into_iter().map(|row| row.into_iter().zip(&words).map(value).collect()).collect());
+        (table, ending)
+    }
+
+    /// The lines of a page that do not depend on the program or on its time.
+    fn lasting(page: &str) -> Vec<String> {
+        let passing = ["This page was written by", "| program |"];
+        let lines = page.lines().filter(|line| !passing.iter().any(|start| line.starts_with(start)));
+        let without_time = |line: &str| {
+            let mut cells: Vec<&str> = line.split(" | ").collect();
+            if line.starts_with("| [") {
+                cells.remove(3);
+            }
+            cells.join(" | ")
+        };
+        lines.map(without_time).collect()
+    }
+
+    /// The text with a mark in place of each number, and the numbers.
+    fn numbers(text: &str) -> (String, Vec<String>) {
+        let (mut marked, mut numbers, mut rest) = (String::new(), vec![], text);
+        while let Some(start) = rest.find(|character: char| character.is_ascii_digit()) {
+            let (before, from) = rest.split_at(start);
+            let end = from.find(|character: char| !character.is_ascii_digit() && !".,".contains(character));
+            let number = from[..end.unwrap_or(from.len())].trim_end_matches(['.', ',']);
+            marked += before;
+            marked += "#";
+            numbers.push(number.replace(',', ""));
+            rest = &from[number.len()..];
+        }
+        (marked + rest, numbers)
+    }
+
+    /// Whether the texts are equal, but for one in the last decimal place of a number: the committed rows have five
+    /// digits, and the page was written from all.
+    fn alike(one: &str, other: &str) -> bool {
+        let ((one, ours), (other, theirs)) = (numbers(one), numbers(other));
+        let places = |number: &String| number.split_once('.').map(|(_, decimals)| decimals.len() as i32);
+        let near = |(ours, theirs): (&String, &String)| {
+            let apart = || (ours.parse::<f64>().unwrap() - theirs.parse::<f64>().unwrap()).abs();
+            ours == theirs
+                || places(ours) == places(theirs)
+                    && places(ours).is_some_and(|places| apart() < 1.01 * 10f64.powi(-places))
+        };
+        one == other && ours.len() == theirs.len() && ours.iter().zip(&theirs).all(near)
+    }
+
+    #[test]
+    fn the_committed_page_is_what_its_rows_say() {
+        let section = |experiment: Box<dyn Experiment>| {
+            let (table, ending) = committed(experiment.as_ref());
+            let mut missing = data_of(experiment.as_ref(), Scale::Full);
+            missing.retain(|set| !table.distinct("data", &[]).contains(&Value::from(set.name)));
+            let missing = missing.iter().map(ToString::to_string).collect();
+            let head = Head::new(experiment.as_ref(), Scale::Full, 1);
+            Section::new(experiment, Some(Complete { head, table, seconds: 0.0 }), missing, ending)
+        };
+        let sections: Vec<Section> = all().into_iter().map(section).collect();
+        let (written, found) = (lasting(&report(&sections, "")), lasting(&document("results/README.md")));
+        for (written, found) in written.iter().zip(&found) {
+            assert!(alike(written, found), "write the page again:\n{written}\n{found}");
+        }
+        assert_eq!(written.len(), found.len());
+    }
+
+    #[test]
+    fn numbers_are_compared_to_their_last_decimal_place() {
+        assert!(alike("0.53 ± 0.10 in 4 of 1,680.", "0.54 ± 0.09 in 4 of 1,680."));
+        for other in ["0.55 ± 0.10 in 4 of 1,680.", "0.53 ± 0.10 in 3 of 1,680.", "0.53 ± 0.10 in 4 of 1,680, ."] {
+            assert!(!alike("0.53 ± 0.10 in 4 of 1,680.", other), "{other}");
+        }
+    }
+
+    /// What was measured stands in the page that the program writes, and nowhere else.
+    #[test]
+    fn the_description_of_the_experiments_has_no_measured_numbers() {
+        const NAMED: [&str; 4] = ["Theorem", "Lemma", "Example", "section"];
+        let text = document("experiments.md");
+        // The numbers of that part are those of the tests of `ldp_pca_literature::theorems`.
+        let (before, theorems) = text.split_once("\n## What the theorems state").unwrap();
+        let (theorems, after) = theorems.split_once("\n## ").unwrap();
+        assert!(["0.0048", "0.19", "2.68"].iter().all(|number| theorems.contains(number)));
+        for part in [before, after] {
+            let prose: String = part.split('`').step_by(2).collect::<Vec<_>>().join(" ");
+            let words: Vec<&str> = prose.split_whitespace().collect();
+            for pair in words.windows(2) {
+                let decimal = numbers(pair[1]).1.iter().any(|number| number.contains('.'));
+                assert!(!decimal || NAMED.contains(&pair[0].trim_start_matches('(')), "{} {}", pair[0], pair[1]);
+            }
+        }
+    }
+
+    /// The numbers of the files, where the paper has others (Table 1 of Wang & Xu).
+    #[test]
+    fn the_sizes_that_are_stated_are_those_of_the_rows() {
+        let tables = all().into_iter().find(|experiment| experiment.name() == "wang-xu-table-1").unwrap();
+        let (table, _) = committed(tables.as_ref());
+        let text = tables.findings(Scale::Full, &table).differences.join(" ");
+        for (set, column) in [("colon", "n"), ("colon", "p"), ("leukemia", "n"), ("leukemia", "p"), ("isolet5", "n")] {
+            let size = table.numbers(column, &[("data", set.into())])[0];
+            assert!(numbers(&text).1.contains(&size.to_string()), "{set} {column} {size}");
+        }
+    }
+
+    #[test]
+    fn the_data_sets_have_the_features_that_are_documented() {
+        let text = document("experiments.md");
+        for set in DATA_SETS {
+            let start = format!("| `{}` |", set.name);
+            if let Some(line) = text.lines().find(|line| line.starts_with(&start)) {
+                let features = line.rsplit('|').nth(1).unwrap();
+                assert!(numbers(features).1.contains(&set.features.to_string()), "{line}");
+            }
+        }
+    }
+}

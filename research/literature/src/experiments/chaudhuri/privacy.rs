@@ -180,9 +180,10 @@ impl Experiment for PrivacyRequirement {
             differences: vec![format!(
                 "Gaussian records are not bounded, and the text does not say how they were brought into the unit ball, \
                  as the guarantees require. After division by the largest norm, PCA captures q_F = {} (the eigenvalues \
-                 before division give 0.8). This scaling does not change shares of q_F, but it moves the curves along \
+                 before division give {}). This scaling does not change shares of q_F, but it moves the curves along \
                  epsilon.",
                 decimals(q_f, 4),
+                EIGENVALUES[..RANK].iter().sum::<f64>(),
             )],
         }
     }

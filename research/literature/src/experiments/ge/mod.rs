@@ -118,6 +118,13 @@ mod tests {
         assert!(findings.measured.iter().any(|text| text.contains("below the threshold of recovery")), "{findings:?}");
     }
 
+    /// Root mean squares.
+    #[test]
+    fn records_as_drawn_are_as_long_as_the_texts_say() {
+        let norm = |d: usize, k: usize| (k as f64 * model::TOP + (d - k) as f64 * model::BULK_MEAN).sqrt().round();
+        assert_eq!([norm(1000, RANK), norm(40, 3), norm(160, 3)], [74.0, 22.0, 33.0]);
+    }
+
     #[test]
     fn every_provider_sends_d_k_numbers_in_every_round() {
         let (table, findings) = some_cells(&messages::Traffic, &["providers-1", "providers-10"]);

@@ -142,6 +142,7 @@ fn normal(run: &mut Run<'_>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::baselines::oja::Theorem22;
     use crate::experiments::is;
     use crate::experiments::tests::some_cells;
 
@@ -152,6 +153,12 @@ mod tests {
         assert!(of(BOXES) < 0.01 && of("Private Oja, least beta") > 0.03, "{table:?}");
         assert!(of("Private Oja, shuffled").is_nan());
         assert!(findings.measured.iter().any(|text| text.contains("refused: outside Lemma 3.1")), "{findings:?}");
+    }
+
+    #[test]
+    fn the_printed_steps_are_too_short_for_every_alpha() {
+        let law = Theorem22 { largest: 1.0, gap: 1.0, bound: 0.0, variance: 0.0, failure: 0.01 };
+        assert!(law.offset(0.5) > 50_000.0, "{}", law.offset(0.5));
     }
 
     /// With 400 gradients and a deviation of 0.01 the range is below a tenth of the mean, which is about 0.7.

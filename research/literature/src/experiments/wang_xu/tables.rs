@@ -414,6 +414,17 @@ mod tests {
         assert!(findings.grids[0].rows[0].contains(&"1.441 ± 0.014".to_owned()), "{:?}", findings.grids[0].rows[0]);
     }
 
+    /// Two subspaces of ten features each that share five, or seven.
+    #[test]
+    fn some_printed_numbers_are_those_of_features_that_are_shared() {
+        let first = |name: &str| TABLE_1.printed.iter().find(|(set, _)| *set == name).map(|(_, values)| values[0]);
+        for (name, shared) in [("leukemia", 5.0), ("colon", 7.0)] {
+            let distance = (2.0 * (RANK as f64 - shared)).sqrt();
+            assert!((first(name).unwrap() - distance).abs() < 5e-4, "{name} {distance}");
+            assert!(TABLE_1.differences[1].contains(&format!("{distance:.3}")));
+        }
+    }
+
     #[test]
     fn a_printed_number_above_the_largest_possible_one_is_found() {
         let findings = TABLE_2.findings(Scale::Quick, &Table::new(TABLE_2.columns()));
