@@ -252,6 +252,15 @@ mod tests {
     }
 
     #[test]
+    fn every_later_work_has_an_address() {
+        let text = document("since-2022.md");
+        for line in text.lines().filter(|line| line.starts_with("| ")).skip(1) {
+            let address = line.trim_end_matches(" |").rsplit(" | ").next().unwrap();
+            assert!(address.starts_with('[') && address.contains("](https://"), "{line}");
+        }
+    }
+
+    #[test]
     fn the_data_sets_have_the_features_that_are_documented() {
         let text = document("experiments.md");
         for set in DATA_SETS {
