@@ -263,3 +263,20 @@ fn read_query(query: &str) -> core::result::Result<(Option<u32>, Duration), Prob
     }
     Ok((after, Duration::from_secs(wait.unwrap_or(0).into())))
 }
+
+#[cfg(test)]
+mod tests {
+    use ldp_pca::internal::sampling::gaussian::STEPS_PER_SIGMA;
+    use ldp_pca_dps::LARGEST_CELL;
+
+    use super::{LONGEST_CONNECTION, LONGEST_WAIT};
+
+    #[test]
+    fn the_limits_are_those_of_the_document() {
+        let text = include_str!("../../../docs/distributed.md");
+        assert!(text.contains(&format!("after s seconds (up to {})", LONGEST_WAIT.as_secs())));
+        assert!(text.contains("A request and its answer have a minute") && LONGEST_CONNECTION.as_secs() == 60);
+        assert!(text.contains("in steps of a sixteenth of the noise's deviation") && STEPS_PER_SIGMA == 16);
+        assert!(text.contains("a number beyond 2^52") && LARGEST_CELL == 1 << 52);
+    }
+}

@@ -180,16 +180,15 @@ mod tests {
         (marked + rest, numbers)
     }
 
-    /// Whether the texts are equal, but for one in the last decimal place of a number: the committed rows have five
-    /// digits, and the page was written from all.
+    /// Whether the texts are equal, but for one in the last decimal place or in the fifth digit of a number: the
+    /// committed rows have five digits, and the page was written from all.
     fn alike(one: &str, other: &str) -> bool {
         let ((one, ours), (other, theirs)) = (numbers(one), numbers(other));
         let places = |number: &String| number.split_once('.').map(|(_, decimals)| decimals.len() as i32);
         let near = |(ours, theirs): (&String, &String)| {
-            let apart = || (ours.parse::<f64>().unwrap() - theirs.parse::<f64>().unwrap()).abs();
-            ours == theirs
-                || places(ours) == places(theirs)
-                    && places(ours).is_some_and(|places| apart() < 1.01 * 10f64.powi(-places))
+            let [one, other] = [ours, theirs].map(|number| number.parse::<f64>().unwrap_or(f64::NAN));
+            let near = |places: i32| (one - other).abs() < 1.01 * 10f64.powi(-places) + 5e-5 * one;
+            ours == theirs || places(ours) == places(theirs) && places(ours).is_some_and(near)
         };
         one == other && ours.len() == theirs.len() && ours.iter().zip(&theirs).all(near)
     }
