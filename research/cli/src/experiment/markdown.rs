@@ -238,10 +238,31 @@ mod tests {
         }
     }
 
+    fn named(name: &str) -> Box<dyn Experiment> {
+        all().into_iter().find(|experiment| experiment.name() == name).unwrap()
+    }
+
+    /// What experiments.md says of Figure 4 of Ge et al.
+    #[test]
+    fn dps_pca_is_ahead_everywhere_with_the_least_noise_and_behind_ppca_with_the_printed_one_in_few_dimensions() {
+        let (table, _) = committed(named("ge-figure-4").as_ref());
+        for (panel, axis) in [("a", "epsilon"), ("b", "d")] {
+            for at in table.distinct(axis, &[("panel", panel.into())]) {
+                let error = |method: &str| {
+                    let here = [("panel", panel.into()), (axis, at.clone()), ("method", method.into())];
+                    table.mean("error", &here)
+                };
+                let (ppca, least) = (error("PPCA"), error("DPS-PCA, least noise"));
+                assert!(least < ppca && least < error("MOD-SULQ"), "{panel} {at}");
+                assert!(panel == "a" || ppca < error("DPS-PCA, printed noise"), "{panel} {at}");
+            }
+        }
+    }
+
     /// The numbers of the files, where the paper has others (Table 1 of Wang & Xu).
     #[test]
     fn the_sizes_that_are_stated_are_those_of_the_rows() {
-        let tables = all().into_iter().find(|experiment| experiment.name() == "wang-xu-table-1").unwrap();
+        let tables = named("wang-xu-table-1");
         let (table, _) = committed(tables.as_ref());
         let text = tables.findings(Scale::Full, &table).differences.join(" ");
         for (set, column) in [("colon", "n"), ("colon", "p"), ("leukemia", "n"), ("leukemia", "p"), ("isolet5", "n")] {
