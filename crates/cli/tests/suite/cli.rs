@@ -26,4 +26,6 @@ mod secrets;
 mod shell;
 mod streams;
 mod structure;
+#[cfg(unix)]
+mod transcripts;
 mod wrong_commands;

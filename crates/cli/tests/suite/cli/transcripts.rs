@@ -1,0 +1,53 @@
+//! The documents of `transcripts`: files, commands, and what each command prints. They are read from top to bottom.
+
+use crate::support::{Folder, Run};
+
+/// What a terminal shows: first messages, then the result, then the exit code in brackets unless it is 0.
+fn shown(run: &Run) -> String {
+    let code = run.code.filter(|code| *code != 0).map_or(String::new(), |code| format!("[{code}]"));
+    format!("{}{}{code}", run.stderr, run.stdout).trim_end().to_owned()
+}
+
+/// The text is the pattern, in which `…` stands for any text.
+fn fits(text: &str, pattern: &str) -> bool {
+    let parts: Vec<&str> = pattern.split('…').collect();
+    let [first, middle @ .., last] = &parts[..] else { return text == pattern };
+    let below = middle.iter().fold(text.strip_prefix(first), |below, part| Some(below?.split_once(part)?.1));
+    below.is_some_and(|below| below.ends_with(last))
+}
+
+/// Each section has a folder of its own. After a fence comes the name of a file, or `console` for commands.
+fn check(document: &str) {
+    for section in document.split("\n## ").skip(1) {
+        let folder = Folder::new();
+        let (mut commands, blocks) = (0, section.split("\n```").skip(1).step_by(2));
+        for (name, content) in blocks.map(|block| block.split_once('\n').unwrap()) {
+            if name != "console" {
+                folder.write(name, format!("{content}\n"));
+                continue;
+            }
+            for entry in format!("\n{content}").split("\n$ ").skip(1) {
+                let (command, expected) = entry.split_once('\n').unwrap_or((entry, ""));
+                let found = shown(&folder.shell(command));
+                assert!(fits(&found, expected), "$ {command}\n{found}\nis not\n{expected}");
+                commands += 1;
+            }
+        }
+        assert!(commands > 0, "{section}");
+    }
+}
+
+#[test]
+fn samples_have_the_schemas_and_the_warnings_that_the_document_shows() {
+    check(include_str!("transcripts/samples.md"));
+}
+
+#[test]
+fn records_are_read_or_refused_as_the_document_shows() {
+    check(include_str!("transcripts/records.md"));
+}
+
+#[test]
+fn plans_and_accounts_say_what_the_document_shows() {
+    check(include_str!("transcripts/plans.md"));
+}
