@@ -1,6 +1,5 @@
 //! The command line through the real binary, as a newcomer uses and misuses it.
 
-mod account;
 mod answer;
 #[cfg(feature = "parquet")]
 mod columnar;
@@ -9,8 +8,6 @@ mod figures;
 mod flow;
 mod formats;
 mod help;
-mod messy;
-mod messy_files;
 mod norms;
 mod periods;
 mod pipes;
@@ -25,7 +22,6 @@ mod scores;
 mod secrets;
 mod shell;
 mod streams;
-mod structure;
 #[cfg(unix)]
 mod transcripts;
 mod wrong_commands;

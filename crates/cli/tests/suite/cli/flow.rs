@@ -1,4 +1,4 @@
-//! The whole way from a sample to components, and what every command prints.
+//! The whole way from a sample to components, and the keys that programs read.
 
 use serde_json::{Value, json};
 
@@ -140,38 +140,17 @@ fn inference_follows_its_options() {
 }
 
 #[test]
-fn an_unseen_category_is_zero_or_other_as_the_schema_says() {
-    for (unseen, features) in [("zero", 6), ("other", 7)] {
-        let folder = Folder::with_task();
-        folder.run(&format!("schema infer people.csv --unseen {unseen} -o schema.json --force")).ok();
-        assert_eq!(folder.json("inspect schema.json")["feature_names"].as_array().unwrap().len(), features);
-        folder.run("task new --schema schema.json --epsilon 2 -o task.json --force").ok();
-        folder.write("new.csv", "age,height,plan,score\n31,1.80,family,-2\n");
-        folder.run("randomize new.csv -t task.json -o out.ldpr").ok();
-    }
-}
-
-#[test]
-fn missing_values_of_a_sample_are_counted_for_its_owner() {
-    let folder = Folder::new();
-    folder.write("holes.csv", "age,plan\n31,free\n,NA\nnan,paid\n");
-    let inferred = folder.gives("schema infer holes.csv", json!({"missing": {"age": 2, "plan": 1}}));
-    assert_eq!(inferred["schema"]["columns"][1]["values"], json!(["free", "paid"]));
-    let text =
-        folder.run("schema infer holes.csv -o schema.json").prints(&["3 rows of 2 columns give 3 features\n"]).stdout;
-    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
-    assert!(lines.contains(&vec!["age", "numeric", "2", "1", "scale", "1", "from", "31", "(robust)"]), "{text}");
-    assert!(lines.contains(&vec!["plan", "categorical", "1", "2", "2", "categories"]), "{text}");
-}
-
-#[test]
 fn a_matrix_has_columns_by_position() {
     let folder = Folder::new();
     folder.write("m.npy", npy_matrix(&[&[1.0, 7.0, 0.0], &[-2.0, 8.0, 0.0]]));
     let inferred = folder.gives("schema infer m.npy --categorical c2", json!({"always_zero": ["c3"]}));
     assert_eq!(inferred["schema"]["columns"][1]["values"], json!(["7", "8"]));
-    folder.make_task("m.npy --categorical c2", "--epsilon 2");
-    assert_eq!(folder.json("randomize m.npy -t task.json -o out.ldpr")["records"], 2);
+    // How the text of a sample is read does not matter to a matrix.
+    folder.write("bare.csv", "1;7;0\n-2;8;0\n");
+    for sample in ["m.npy", "bare.csv"] {
+        folder.make_task(&format!("{sample} --categorical c2"), "--epsilon 2");
+        folder.randomize("m.npy --json").gives(json!({"records": 2}));
+    }
 }
 
 #[test]
@@ -274,8 +253,6 @@ fn the_keys_of_simulate_are_as_documented() {
     // Two equal components of six features: a random subspace has the error 4/3.
     let shares = numbers(&result["share_found"]["values"]);
     assert!(shares.iter().zip(&values).all(|(share, error)| (share - (1.0 - 0.75 * error)).abs() < 1e-9), "{result}");
-    let said = format!("finds {:.1} % of the structure: the mean", 100.0 * number(&result["share_found"]["mean"]));
-    folder.run(&format!("{common} double-cap --epsilon 2")).says(&[&said]);
     assert!(result["report_bytes"].as_u64().unwrap() <= 64 && number(&result["seconds"]) > 0.0);
     assert_has(&result["guarantee"], json!({"epsilon": 2.0, "delta": 0.0}), "the guarantee");
     let again = folder.json(&format!("{common} double-cap --epsilon 2"));
@@ -289,16 +266,9 @@ fn the_keys_of_simulate_are_as_documented() {
     assert_eq!(none["share_found"], none["non_private_share_found"]);
     let sparse = folder.json(&format!("{common} none --sparsity 2"));
     assert!(number(&sparse["non_private"]["mean"]) < 0.1);
-}
-
-/// DESIGN: at epsilon 4 the paper's scale really gives delta 2.4e-3 where 1e-4 is claimed.
-#[test]
-fn the_paper_calibration_runs_in_simulate_and_states_what_it_gives() {
-    let folder = Folder::new();
-    let line = "simulate --mechanism wang-xu --epsilon 4 --delta 1e-4 --dimension 5 --rank 1 --records 100 --trials 1";
-    let result = folder.gives(line, json!({"claimed_delta": 1e-4}));
-    assert!((2.35e-3..2.45e-3).contains(&number(&result["guarantee"]["delta"])), "{result}");
-    folder.run(line).prints(&["delta 0.0001"]);
+    // DESIGN: at epsilon 4 the paper's scale really gives delta 2.4e-3 where 1e-4 is claimed.
+    let paper = folder.gives(&format!("{common} wang-xu --epsilon 4 --delta 1e-4"), json!({"claimed_delta": 1e-4}));
+    assert!((2.35e-3..2.45e-3).contains(&number(&paper["guarantee"]["delta"])), "{paper}");
 }
 
 /// Scripts outside this repository read these keys.
@@ -316,7 +286,6 @@ fn the_keys_of_solve_are_as_documented() {
     assert_eq!(shape, [3, 3]);
     let expected = [0.5, 0.5, 0.0, 0.5, 0.5, 0.0, 0.0, 0.0, 0.0];
     assert!(elements.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-4), "{elements:?}");
-    folder.run("solve s.npy --rank 1 --penalty 0.1").prints(&["optimal"]);
     // A tolerance that is out of reach is a status, not a failure.
     let rows: Vec<Vec<f64>> =
         (0..8).map(|i| (0..8).map(|j| ((i + j) as f64 * 0.7).sin() + f64::from(u8::from(i == j))).collect()).collect();
@@ -325,7 +294,7 @@ fn the_keys_of_solve_are_as_documented() {
     folder.gives("solve hard.npy --rank 2 --penalty 0.4 --time-limit 1e-9 --tolerance 1e-12", expected);
 }
 
-/// Reports with ids that an aggregator issued: each once, in the order of the records, and never fewer than these.
+/// Reports with ids that an aggregator issued: each once, in the order of the records.
 #[test]
 fn reports_get_the_ids_that_are_given() {
     let folder = Folder::with_task();
@@ -338,14 +307,6 @@ fn reports_get_the_ids_that_are_given() {
         .map(|report| report[13..29].iter().map(|byte| format!("{byte:02x}")).collect())
         .collect();
     assert_eq!(made, ids[..10]);
-    for (ids, parts) in [
-        (json!({"ids": ids[..9]}), &["9 issued ids", "one per record"][..]),
-        (json!({"ids": [ids[0], ids[1], ids[0]]}), &["bad.json", "occurs twice"]),
-        (json!({}), &["bad.json", "ids"]),
-    ] {
-        folder.write("bad.json", ids.to_string());
-        folder.refused("randomize people.csv -t task.json -o few.ldpr --ids bad.json", 1, parts);
-    }
 }
 
 #[test]
@@ -363,24 +324,11 @@ fn every_kind_of_file_can_be_inspected() {
     // What one report can do: of the task times n, and of these ten.
     let (of_task, of_sums) = (&task["pull"]["checked"], &aggregate["hostile"]["one"]["checked"]);
     assert!((number(of_task) / number(of_sums) - 10.0).abs() < 1e-6, "{of_task} {of_sums}");
-    for (name, word) in [
-        ("schema.json", "features"),
-        ("task.json", "hostile report of n"),
-        ("a.ldpr", "reports"),
-        ("a.ldpa", "one report of 10"),
-        ("c.json", "components 2"),
-    ] {
-        folder.run(&format!("inspect {name} -t task.json")).prints(&[word]);
-    }
     let mut altered = folder.read("a.ldpr");
     altered[3 * 35 + 20] ^= 1;
     folder.write("altered.ldpr", &altered);
     let reports = folder.gives("inspect altered.ldpr --task task.json", json!({"reports": 9, "invalid": 1}));
     assert!(reports["first_invalid"].as_str().unwrap().starts_with("report 4:"), "{reports}");
-    for name in ["a.ldpr", "a.ldpa"] {
-        folder.refused(&format!("inspect {name}"), 2, &["--task"]);
-    }
-    folder.refused("inspect people.csv", 1, &["people.csv", "not reports"]);
 }
 
 #[test]
@@ -401,20 +349,6 @@ fn bounding_and_mechanisms_are_all_reachable() {
 }
 
 #[test]
-fn help_is_printed_on_request_and_counts_as_success() {
-    let folder = Folder::new();
-    for line in ["--help", "task new --help", "randomize --help", "simulate --help"] {
-        assert!(folder.text(line).len() > 10, "{line}");
-    }
-    folder.run("schema infer --help").prints(&["must be public"]);
-    for line in ["", "schema", "nonsense", "randomize", "simulate --unknown"] {
-        let run = folder.run(line);
-        assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run:?}");
-        assert!(run.stderr.contains("Usage"), "{run:?}");
-    }
-}
-
-#[test]
 fn the_keys_of_audit_and_account_are_as_documented() {
     let folder = Folder::with_task();
     let expected = json!({"epsilon_claimed": 2.0, "confidence": 0.99});
@@ -424,6 +358,10 @@ fn the_keys_of_audit_and_account_are_as_documented() {
     assert_eq!(audit["guarantee"]["neighbouring"], "any-two-records");
     let account = folder.json("account --task task.json --reports 3 --delta 1e-6 --shuffled 10000");
     assert_eq!(account["guarantee"]["unit"], "one-report");
+    assert_has(&account["detection"], json!({"false_alarms": 0.01}), "the detection");
+    assert!((number(&account["detection"]["power"]) - 0.01 * 2f64.exp()).abs() < 1e-12, "{account}");
+    assert!((number(&account["pure_epsilon"]) - 6.0).abs() < 1e-6, "{account}");
+    assert_eq!(account["anonymised_batch"]["honest_reports"], 10_000);
     let [one, best, batch] = ["guarantee", "best", "anonymised_batch"].map(|of| number(&account[of]["epsilon"]));
     assert!(best <= 3.0 * one * 1.000_001 && batch < one, "{account}");
 }
@@ -435,6 +373,4 @@ fn a_task_is_printed_as_a_typescript_module() {
     let folder = Folder::new();
     let run = folder.run(&format!("task types {types}/survey.json")).ok();
     assert_eq!(run.stdout, std::fs::read_to_string(format!("{types}/survey.ts")).unwrap());
-    folder.write("schema.json", "{}");
-    folder.refused("task types schema.json", 1, &["schema.json", "holds JSON, not a task"]);
 }

@@ -61,5 +61,6 @@ fn the_long_help_has_what_the_short_one_leaves_out() {
     }
     assert!(short.contains("\n  recover ") && !short.contains("\n  solve "), "{short}");
     let nothing = folder.command([""; 0]).env("COLUMNS", COLUMNS.to_string()).output().unwrap();
+    assert_eq!((nothing.status.code(), nothing.stdout.len()), (Some(2), 0));
     assert_eq!(String::from_utf8(nothing.stderr).unwrap().trim_end(), short.trim_end());
 }
