@@ -1,5 +1,5 @@
 //! What `recover` says of its answer: what the components are about, what time did not suffice for, and on which scale
-//! errors are; and warnings of promises that are none.
+//! errors are.
 
 use nalgebra::DMatrix;
 use serde_json::{Value, json};
@@ -145,31 +145,6 @@ fn exported_sparse_components_are_zero_off_the_support_and_orthonormal_on_it() {
         for (index, component) in result["components"].as_array().unwrap().iter().enumerate() {
             assert_eq!(numbers(component), exported.column(index).as_slice());
         }
-    }
-}
-
-#[test]
-fn parameters_that_promise_next_to_nothing_are_warned_of() {
-    let folder = Folder::with_task();
-    let much = "--mechanism gaussian --epsilon 21 --dimension 4 --rank 1 --records 50";
-    let gaussian = "task new --schema schema.json --mechanism gaussian -o t.json --force";
-    for (line, said) in [
-        (format!("{gaussian} --epsilon 21 --delta 1e-3"), "warning: epsilon 21"),
-        (format!("{gaussian} --epsilon 1 --delta 0.999"), "warning: delta 0.999"),
-        ("account -t t.json".to_owned(), "warning: delta 0.999"),
-        ("account -t task.json --delta 0.5".to_owned(), "warning: delta 0.5"),
-        (format!("plan --spectrum 0.5 {much}"), "warning: epsilon 21"),
-        (format!("simulate --trials 1 {much}"), "warning: epsilon 21"),
-    ] {
-        let run = folder.run(&line).ok();
-        assert!(run.stderr.contains(said), "{run:?}");
-    }
-    for line in [
-        "task new --schema schema.json --epsilon 16 -o t.json --force",
-        &format!("{gaussian} --epsilon 1 --delta 1e-3"),
-    ] {
-        let run = folder.run(line).ok();
-        assert_eq!(run.stderr, "", "{run:?}");
     }
 }
 

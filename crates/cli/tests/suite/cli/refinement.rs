@@ -17,11 +17,8 @@ fn a_plan_of_two_waves_says_whether_they_pay() {
     assert!(of("gain") > 2.0 && of("sin_theta_squared") < 0.5 * of("one_wave"), "{waves}");
     assert!((of("one_wave") - number(&plan["predicted"]["sin_theta_squared"])).abs() < 1e-12);
     assert_eq!(waves.get("refused"), None);
-    let few = format!("{PLAN} --epsilon 1 --records 5000");
-    assert_eq!(folder.json(&few)["waves"]["refused"]["reason"], "first-wave");
-    folder.run(&few).prints(&["advice     one wave: the first wave leaves an error of"]);
-    folder.refused(&format!("{PLAN} --epsilon 1"), 2, &["--waves 2 needs --records"]);
-    folder.refused(&format!("{few} --mechanism gaussian"), 2, &["double-cap"]);
+    let few = folder.json(&format!("{PLAN} --epsilon 1 --records 5000"));
+    assert_eq!(few["waves"]["refused"]["reason"], "first-wave");
 }
 
 const SIMULATE: &str = "simulate --dimension 20 --rank 2 --signal 40 --epsilon 2 --records 10000 --trials 4";
@@ -51,18 +48,6 @@ fn a_wave_about_a_public_sample_is_simulated() {
     assert_eq!(result["waves"]["records"], json!([1_000_000, 10_000]));
     let (refined, sample) = simulated(&result);
     assert!((sample - 0.1).abs() < 1e-9 && refined < 0.5 * sample, "{result}");
-    // A random subspace of two of twenty dimensions has the error 1.8.
-    folder.run(&about).prints(&["the sample     94.4 %", "of the sample alone"]);
-    folder.run(&format!("{about} --details")).prints(&["the sample     0.1000"]);
-    for (options, part) in [
-        ("--sample-error 0.1", "--sample-error goes with --waves 2"),
-        ("--waves 2 --sample-error 1.9", "--sample-error"),
-        ("--waves 2 --sample-error nan", "--sample-error"),
-    ] {
-        folder.refused(&format!("{SIMULATE} {options}"), 2, &[part]);
-    }
-    let small = "simulate --dimension 3 --rank 2 --epsilon 2 --waves 2 --sample-error 0.1";
-    folder.refused(small, 2, &["twice as many features"]);
 }
 
 /// People with one strong component, the direction (1, 1, 0, 0, 0, 0).
@@ -151,96 +136,18 @@ fn a_public_sample_takes_the_place_of_the_first_wave() {
     folder.refused(&format!("{recover} turned.csv"), 1, &[part]);
 }
 
-#[test]
-fn a_sample_that_is_not_of_the_tasks_records_is_refused() {
-    let folder = Folder::new();
-    folder.write("public.csv", people(0));
-    folder.make_task("public.csv", "--epsilon 4");
-    let refine = |rest: &str| folder.run(&format!("task refine --task task.json --rank 1 -o out.json {rest}"));
-    for (options, part) in [
-        ("", "--aggregate"),
-        ("--sample public.csv", "--records"),
-        ("--sample public.csv --aggregate a.ldpa --records 9", "cannot be used with"),
-        ("--aggregate a.ldpa --sample-error 0.1", "--sample"),
-    ] {
-        refine(options).refused(2, &[part]);
-    }
-    refine("--sample public.csv --records 0").refused(2, &["--records", "it must be at least 1"]);
-    for error in ["0", "-1", "0.8334", "NaN"] {
-        refine(&format!("--sample public.csv --records 9 --sample-error {error}"))
-            .refused(2, &["--sample-error: the error of the sample is", "above 0 and below 0.8333"]);
-    }
-    folder.write("narrow.csv", "a,b,c,d,e\n1,2,3,4,5\n");
-    folder.write("text.csv", "a,b,c,d,e,f\n1,2,3,4,5,6\n1,2,secret,4,5,6\n");
-    folder.write("empty.csv", "a,b,c,d,e,f\n");
-    for (sample, parts) in [
-        ("narrow.csv", &["narrow.csv", "'f'"][..]),
-        ("empty.csv", &["empty.csv: there are no records in it"]),
-        ("task.json", &["task.json"]),
-        ("none.csv", &["none.csv"]),
-    ] {
-        refine(&format!("--sample {sample} --records 9")).refused(1, parts);
-    }
-    let run = refine("--sample text.csv --records 9 --strict");
-    assert!(!run.stderr.contains("secret"), "{run:?}");
-    run.refused(1, &["text.csv, line 3", "'c'", "--strict"]);
-    assert!(!folder.path("out.json").exists());
-    let made = refine("--sample text.csv --records 9 --anyway --json").json();
-    assert!(made["sample"]["records"] == 2 && made["sample"]["unread"][0]["column"] == "c", "{made}");
-    // What `recover` asks for.
-    let recover = |rest: &str| folder.run(&format!("recover --task task.json --rank 1 {rest}"));
-    recover("--sample public.csv").refused(2, &["--refined"]);
-    let refined = "--refined two.ldpa --refined-task out.json --sample public.csv";
-    recover(&format!("one.ldpa {refined}")).refused(2, &["cannot be used with"]);
-    recover(refined).refused(1, &["two.ldpa"]);
-    for (task, options) in [("gaussian.json", "--mechanism gaussian"), ("centred.json", "--centre")] {
-        folder.run(&format!("task new --schema schema.json --epsilon 2 {options} -o {task}")).ok();
-        let line = format!("task refine --task {task} --rank 1 --sample public.csv --records 9 -o no.json");
-        folder.refused(&line, 1, &[task]);
-    }
-}
-
 /// Nobody has to read sums to know it: here none are there.
 #[test]
 fn what_the_answer_of_two_waves_does_not_use_is_refused() {
     let folder = Folder::with_task();
     let refined = "--refined two.ldpa --refined-task two.json";
-    let recover = format!("recover one.ldpa --task task.json {refined} --rank");
+    let recover = format!("recover one.ldpa --task task.json {refined} --rank 1");
     let options = "--hostile 50,--hostile 1,--method auto,--method pca,--sparse,--penalty cv,--path,--tolerance 1e-6,\
                    --time-limit 5,--select,--bootstrap,--other other.ldpa,--other-task other.json,\
                    --reference people.csv,--covariance covariance.csv,--denoise psd,--plot plot.svg,\
                    --report page.html";
     for option in options.split(',') {
         let name = option.split(' ').next().unwrap();
-        folder.refused(&format!("{recover} 1 {option}"), 2, &["cannot be used with", "--refined", name]);
+        folder.refused(&format!("{recover} {option}"), 2, &["cannot be used with", "--refined", name]);
     }
-    folder.run("task new --schema schema.json --epsilon 4 -o high.json").ok();
-    let one = "--refined goes with one task, and one aggregate or --sample, and a --rank";
-    folder.refused(&format!("{recover} auto"), 2, &[one]);
-    folder.refused(&format!("{recover} 1 --task high.json"), 2, &[one]);
-    folder.refused(&format!("{recover} 1 more.ldpa"), 2, &[one]);
-    let alone = recover.replace("--refined-task two.json", "");
-    folder.refused(&format!("{alone} 1"), 2, &["--refined-task"]);
-    let first = recover.replace("two.json", "task.json");
-    folder.refused(&format!("{first} 1"), 1, &["task.json: the task is not a second wave's"]);
-}
-
-#[test]
-fn a_task_without_a_second_wave_is_a_file_that_does_not_fit() {
-    let folder = Folder::with_task();
-    folder.collect("people.csv", "task", "one");
-    let refine = |task: &str, rest: &str| folder.run(&format!("task refine --task {task} -o out.json {rest}"));
-    refine("task.json", "--aggregate one.ldpa --rank 1 --anyway").ok();
-    std::fs::rename(folder.path("out.json"), folder.path("second.json")).unwrap();
-    for (task, options) in [("gaussian.json", "--mechanism gaussian"), ("centred.json", "--centre")] {
-        folder.run(&format!("task new --schema schema.json --epsilon 2 {options} -o {task}")).ok();
-    }
-    // Before any sums are read: none are there.
-    let sums = "--aggregate none.ldpa --rank 1 --anyway";
-    refine("gaussian.json", sums).refused(1, &["gaussian.json: the mechanism of the task is gaussian", "double-cap"]);
-    refine("centred.json", sums).refused(1, &["centred.json: a refinement does not go with 'centring'"]);
-    refine("second.json", sums).refused(1, &["second.json: the task is a refinement itself"]);
-    // The rank is an option.
-    refine("task.json", "--aggregate none.ldpa --rank 6").refused(2, &["--rank is 6: a second wave refines"]);
-    refine("task.json", "--aggregate none.ldpa --rank 7").refused(2, &["rank"]);
 }

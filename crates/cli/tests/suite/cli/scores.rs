@@ -50,20 +50,3 @@ fn scores_are_of_features_of_norm_one_or_not_shortened_about_the_mean() {
         assert_eq!(folder.read_text("scores.csv"), format!("component_1,component_2\n{}", rows.concat()));
     }
 }
-
-#[test]
-fn a_document_that_was_changed_is_refused_by_name() {
-    let folder = Folder::with_sums();
-    folder.run("recover a.ldpa -t task.json --rank 1 -o components.json").ok();
-    let text = folder.read_text("components.json");
-    for (from, to, said) in [
-        ("\"version\":1", "\"version\":2", "version 2"),
-        ("\"age\",\"height\"", "\"height\",\"age\"", "'feature_names' are not those of the schema"),
-        ("}\n", "", "copy the whole file again"),
-    ] {
-        assert!(text.contains(from), "{text}");
-        folder.write("other.json", text.replace(from, to));
-        folder.refused("scores people.csv --components other.json -o s.csv", 1, &["other.json: ", said]);
-    }
-    assert!(!folder.path("s.csv").exists());
-}
