@@ -31,6 +31,15 @@ impl Folder {
         folder
     }
 
+    /// The same with a component in `components.json`, a matrix in `s.npy` and ten ids in `ids.json`.
+    pub(crate) fn with_files() -> Self {
+        let folder = Self::with_sums();
+        folder.run("recover a.ldpa -t task.json --rank 1 -o components.json").ok();
+        folder.write("s.npy", npy_matrix(&[&[2.0, 1.0], &[1.0, 2.0]]));
+        folder.write("ids.json", issued_ids(10));
+        folder
+    }
+
     /// Makes the schema of records, in `schema.json`, and a task with these options, in `task.json`.
     pub(crate) fn make_task(&self, records: &str, options: &str) {
         self.run(&format!("schema infer {records} -o schema.json --force")).ok();

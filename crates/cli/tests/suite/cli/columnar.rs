@@ -52,12 +52,12 @@ fn records() -> RecordBatch {
     ])
 }
 
-fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
+pub(super) fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, column)| (name, column, true))).unwrap()
 }
 
-/// A Parquet file of two row groups.
-fn parquet(
+/// A Parquet file of row groups of three.
+pub(super) fn parquet(
     records: &RecordBatch,
     properties: impl FnOnce(WriterPropertiesBuilder) -> WriterPropertiesBuilder,
 ) -> Vec<u8> {

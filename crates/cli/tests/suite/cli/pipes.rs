@@ -4,16 +4,13 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::{Folder, gzip, issued_ids, npy_matrix};
+use crate::support::{Folder, gzip};
 
-/// A folder with a file of each kind.
+/// A folder with a file of each kind, whose reports come from a seed.
 fn folder() -> Folder {
-    let folder = Folder::with_task();
+    let folder = Folder::with_files();
     folder.collect("people.csv --insecure-seed 1", "task", "a");
-    folder.run("recover a.ldpa -t task.json --rank 1 -o components.json").ok();
-    folder.write("s.npy", npy_matrix(&[&[2.0, 1.0], &[1.0, 2.0]]));
     folder.write("people.csv.gz", gzip(&folder.read("people.csv")));
-    folder.write("ids.json", issued_ids(10));
     folder
 }
 
@@ -121,18 +118,8 @@ fn every_file_can_be_written_to_standard_output() {
 }
 
 #[test]
-fn standard_input_is_one_input_and_standard_output_one_output() {
+fn a_file_that_is_called_as_a_stream_has_a_longer_name() {
     let folder = folder();
-    for (line, said) in [
-        ("randomize - -t - -o o.ldpr", "two inputs are standard input (-)"),
-        ("aggregate - - -t task.json -o o.ldpa", "two inputs are standard input (-)"),
-        ("recover - -t task.json --rank 1 --reference -", "two inputs are standard input (-)"),
-        ("recover a.ldpa -t task.json --rank 1 -o - --plot -", "two outputs are standard output (-)"),
-    ] {
-        folder.refused(line, 2, &[said, "give a file for one"]);
-    }
-    folder.refused("demo --records -", 2, &["standard input (-) can be read once", "records as a file"]);
-    // A file of that name has a longer one.
     folder.run("task new --schema schema.json --epsilon 3 -o 3.json").ok();
     folder.run("task new --schema schema.json --epsilon 2 -o ./-").ok();
     assert_eq!(folder.text("task new --schema schema.json --epsilon 3 -o -"), folder.read_text("3.json"));

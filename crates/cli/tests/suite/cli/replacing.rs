@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Duration;
 
 use super::shell::commands;
-use crate::support::{Folder, Run, issued_ids, npy_matrix};
+use crate::support::{Folder, Run};
 
 /// Every option that names a file to write: its command, the option, and a command line of it with OUT for the file.
 const OUTPUTS: &[(&str, &str, &str)] = &[
@@ -43,18 +43,14 @@ fn inputs() -> impl Iterator<Item = &'static str> {
 
 /// A folder with all of them, and others of each kind.
 fn folder() -> Folder {
-    let folder = Folder::with_task();
+    let folder = Folder::with_files();
+    // Other reports than those of the sums, so that both can be summed.
     folder.run("randomize people.csv -t task.json -o r.ldpr").ok();
-    // Sums of other reports, so that both can be summed.
-    folder.collect("people.csv", "task", "a");
-    folder.run("recover a.ldpa -t task.json --rank 1 -o components.json").ok();
     folder.run("task norms --schema schema.json --radius 9 --epsilon 2 -o norms.json").ok();
     folder.collect("people.csv", "norms", "lengths");
     for reports in ["a.ldpr", "lengths.ldpr"] {
         std::fs::remove_file(folder.path(reports)).unwrap();
     }
-    folder.write("s.npy", npy_matrix(&[&[2.0, 1.0], &[1.0, 2.0]]));
-    folder.write("ids.json", issued_ids(10));
     std::fs::create_dir(folder.path("collected")).unwrap();
     folder.write("collected/reports.sqlite", "what was collected");
     folder

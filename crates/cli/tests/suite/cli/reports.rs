@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use arrow_array::{
     Array, ArrayRef, BinaryArray, BinaryViewArray, FixedSizeBinaryArray, Int64Array, LargeBinaryArray, NullArray,
-    RecordBatch, StringArray,
+    StringArray,
 };
 use ldp_pca::report::report_bytes;
 use ldp_pca::task::Task;
 use ldp_pca_cli::fuzzing;
-use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder as Builder, WriterVersion};
+use parquet::file::properties::{WriterPropertiesBuilder as Builder, WriterVersion};
 use serde_json::{Value, json};
 
+use super::columnar;
 use crate::support::Folder;
 
 /// A folder with ten reports in `a.ldpr`, and the reports. Their sum is in `a.ldpa`.
@@ -25,14 +25,9 @@ fn collected() -> (Folder, Vec<Vec<u8>>) {
     (folder, reports)
 }
 
-/// A Parquet file of row groups of four.
+/// A Parquet file of these columns.
 fn parquet(columns: Vec<(&str, ArrayRef)>, properties: impl FnOnce(Builder) -> Builder) -> Vec<u8> {
-    let columns = columns.into_iter().map(|(name, column)| (name, column, true));
-    let records = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
-    let properties = properties(WriterProperties::builder().set_max_row_group_row_count(Some(4))).build();
-    let mut writer = ArrowWriter::try_new(vec![], records.schema(), Some(properties)).unwrap();
-    writer.write(&records).unwrap();
-    writer.into_inner().unwrap()
+    columnar::parquet(&columnar::batch(columns), properties)
 }
 
 /// Of these cells alone.

@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::process::Stdio;
 
-use crate::support::{Folder, Run, closed_pipe, npy_matrix};
+use crate::support::{Folder, Run, closed_pipe};
 
 /// Every command that writes a file, with the name OUT for it.
 const WRITING_COMMANDS: [&str; 12] = [
@@ -21,17 +21,9 @@ const WRITING_COMMANDS: [&str; 12] = [
     "solve s.npy --rank 1 --penalty 0.1 -o OUT",
 ];
 
-/// A folder with what they read.
-fn inputs() -> Folder {
-    let folder = Folder::with_sums();
-    folder.run("recover a.ldpa -t task.json --rank 1 -o components.json").ok();
-    folder.write("s.npy", npy_matrix(&[&[2.0, 1.0], &[1.0, 2.0]]));
-    folder
-}
-
 #[test]
 fn a_missing_folder_or_one_in_the_way_is_refused_by_name() {
-    let folder = inputs();
+    let folder = Folder::with_files();
     let before = folder.names();
     for command in WRITING_COMMANDS {
         let run = folder.run(&command.replace("OUT", "nowhere/out"));
@@ -53,7 +45,7 @@ fn a_missing_folder_or_one_in_the_way_is_refused_by_name() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_told_with_its_remedy() {
-    let folder = inputs();
+    let folder = Folder::with_files();
     let said = "No space left on device: make room there, or write to another disk";
     for command in WRITING_COMMANDS.into_iter().filter(|command| command.ends_with(" OUT")) {
         let command = command.replace("OUT", "/dev/full");
@@ -76,17 +68,6 @@ fn a_failure_leaves_the_old_result_and_nothing_else() {
     folder.randomize("people.csv").ok();
     assert_eq!(folder.read("out.ldpr").len(), 10 * 35);
     assert_eq!(folder.names(), before);
-}
-
-#[test]
-fn a_reference_that_cannot_be_read_leaves_no_components() {
-    let folder = Folder::with_sums();
-    folder.write("bad.csv", "age,height,plan,score\n31,tall,free,-2\n");
-    folder.write("none.csv", "age,height,plan,score\n");
-    let line = "recover a.ldpa -t task.json --rank 1 -o c.csv --reference";
-    folder.refused(&format!("{line} bad.csv --strict"), 1, &["bad.csv, line 2", "'height'"]);
-    folder.refused(&format!("{line} none.csv"), 1, &["no records"]);
-    assert!(!folder.path("c.csv").exists());
 }
 
 #[cfg(unix)]
@@ -127,7 +108,7 @@ fn a_link_stays_a_link() {
 
 #[test]
 fn with_json_standard_output_is_one_document_and_progress_is_silent_in_a_pipe() {
-    let folder = inputs();
+    let folder = Folder::with_files();
     for command in WRITING_COMMANDS {
         let run = folder.run(&format!("{} --force --json", command.replace("OUT", "out"))).ok();
         let quiet = run.stderr.lines().all(|line| line.starts_with("note:"));
