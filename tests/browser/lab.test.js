@@ -1,8 +1,6 @@
 // The lab in a page.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
 
 import { compare, loadMethods } from "../../pkg/lab-node.js";
@@ -36,27 +34,6 @@ async function inPage(work, argument) {
   await page.close();
   return found;
 }
-
-test("reports become an aggregate, the same bytes as natively, and components", async () => {
-  const { cases } = JSON.parse(readFileSync(join(ROOT, "tests/vectors/v1/double-cap.json"), "utf8"));
-  assert.notEqual(cases.length, 0);
-  const found = await inPage(({ Aggregate, recover, Task }, cases) => {
-    const unhex = (text) => Uint8Array.from(text.match(/../g), (pair) => Number.parseInt(pair, 16));
-    return cases.map(({ task: document, reports }) => {
-      const task = Task.parse(document);
-      const aggregate = new Aggregate(task);
-      for (const { report } of reports) aggregate.add(unhex(report));
-      const hex = Array.from(aggregate.toBytes(), (byte) => byte.toString(16).padStart(2, "0")).join("");
-      const { components } = recover(aggregate, { rank: 1 });
-      return { hex, norm: components.reduce((sum, loading) => sum + loading ** 2, 0) };
-    });
-  }, cases);
-  assert.deepEqual(
-    found.map(({ hex }) => hex),
-    cases.map(({ aggregate }) => aggregate),
-  );
-  for (const { norm } of found) assert.ok(Math.abs(norm - 1) < 1e-12, `${norm}`);
-});
 
 test("the page lives while a simulation runs, and can stop it", async () => {
   const { beats, done, name } = await inPage(async ({ simulate }) => {
@@ -98,25 +75,4 @@ test("every method is there once it is asked for, and finds what it finds in Nod
   const here = compare(options).methods.map(({ key, trials }) => [key, trials[0]?.sinThetaSquared ?? null]);
   assert.equal(errors.length, 24);
   assert.deepEqual(errors, here);
-});
-
-test("sparse components of 400 features are found and certified", async () => {
-  const { status, relativeGap, support } = await inPage(({ solve }) => {
-    const dimension = 400;
-    const matrix = new Float64Array(dimension * dimension);
-    // Five blocks of four rows above noise from a small generator.
-    let state = 1;
-    const uniform = () => (state = (state * 48271) % 2147483647) / 2147483647 - 0.5;
-    for (let row = 0; row < dimension; row += 1) {
-      for (let column = row; column < dimension; column += 1) {
-        const signal = column < 20 && row >> 2 === column >> 2 ? 1 : 0;
-        matrix[row * dimension + column] = matrix[column * dimension + row] = signal + 0.1 * uniform();
-      }
-    }
-    const { status, sparse, support } = solve(matrix, dimension, { rank: 5, penalty: 0.1 });
-    return { status, relativeGap: sparse.relativeGap, support };
-  });
-  assert.equal(status, "optimal");
-  assert.ok(relativeGap <= 1e-6);
-  assert.deepEqual(support, Array.from({ length: 20 }, (_, row) => row));
 });

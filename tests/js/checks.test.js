@@ -70,6 +70,12 @@ test("a task of 16 MiB is read to its last byte, and one byte more ends it", asy
   assert.equal(cancelled, 1, "nothing more is downloaded");
 });
 
+test("characters that are cut by a chunk are put together", async () => {
+  const bytes = new TextEncoder().encode("größe");
+  body = [bytes.subarray(0, 3), bytes.subarray(3)];
+  assert.equal((await fetchText(url, {}))[0], "größe");
+});
+
 test("limits are the last that fits, and the usual ones are a MiB and 2^26 draws", () => {
   const draws = 2 ** 26;
   const reportBytes = 2 ** 20;

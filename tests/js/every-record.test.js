@@ -4,13 +4,12 @@ import assert from "node:assert/strict";
 import { before, beforeEach, test } from "node:test";
 
 import * as api from "../../pkg/inline.js";
-import { seededBy } from "../../pkg/seeded.js";
 import * as testing from "../../pkg/testing.js";
-import { attack, HUGE, PROTOTYPES, refusals } from "./any-record.js";
-import { LIMITS, RECORD, TASK } from "./task.js";
+import { anyRecord, attack, HUGE, numbersFrom, PROTOTYPES, refusals } from "./any-record.js";
+import { LIMITS, RECORD, reportsOf, TASK } from "./task.js";
 import { throws } from "./throws.js";
 
-const { init, Randomizer, Task } = api;
+const { init, PrivacyLedger, Randomizer, Task } = api;
 
 let warned;
 
@@ -38,6 +37,63 @@ test("a record of any content has the report of what its columns read", async ()
 test("a task reads from nobody who answered: its ledger books a report for every answer", async () => {
   const found = await attack(api, { onStorageDenied: () => true });
   assert.deepEqual(found, { lengths: Array(6).fill(35), booked: 6 });
+});
+
+/** A task of an author who wants some records to fail: extreme numbers, odd categories, no room for a direction. */
+function hostileTask(number) {
+  const one = (...values) => values[Math.floor(number() * values.length)];
+  const extreme = () => one(0, 1, -1, 0.1, 52_001, 1e100, -1e100, 1e-100, 1e101, 1e308, 5e-324, 2 ** -1022, 1.1e-100);
+  const columns = Array.from({ length: 1 + Math.floor(3 * number()) }, (_, index) =>
+    one(
+      { name: `c${index}`, type: "numeric", offset: extreme(), scale: extreme() },
+      {
+        name: `c${index}`,
+        type: "categorical",
+        values: one(["a"], ["a", ""], ["a", "other"]),
+        unseen: one("zero", "other"),
+      },
+    ),
+  );
+  const mechanism = one(
+    { type: "double-cap", epsilon: one(1e-6, 0.1, 4, 30), candidates: one(2, 16, 64), cap: one(1, 8, 0) },
+    {
+      type: "gaussian",
+      epsilon: one(1e-6, 1, 50),
+      delta: one(1e-12, 1e-9, 1e-6),
+      calibration: one("analytic", "paper"),
+    },
+  );
+  const bounding = one({ type: "unit-norm" }, { type: "clip", radius: one(1e-150, 1, 1e150) });
+  return { version: 1, schema: { columns }, bounding, mechanism, folds: one(1, 5) };
+}
+
+test("a thousand hostile tasks: each is refused, or any record has a report, and one is booked", async () => {
+  const number = numbersFrom(20_261_122);
+  const asked = { refused: 0, answered: 0 };
+  const onStorageDenied = () => true;
+  const ledger = await PrivacyLedger.open({ name: "hostile", maxEpsilon: Infinity, maxDelta: 1, onStorageDenied });
+  const digests = new Set();
+  while (asked.refused + asked.answered < 1000) {
+    const hostile = hostileTask(number);
+    let one;
+    try {
+      one = new Randomizer(Task.parse(hostile), { maxEpsilon: Infinity, maxDelta: 1 });
+    } catch (error) {
+      assert.equal(error.code, "task", String(error));
+      asked.refused += 1;
+      continue;
+    }
+    asked.answered += 1;
+    const { columns } = hostile.schema;
+    for (let record = 0; record < 5; record++) {
+      const { bytes } = one.randomize(anyRecord(columns, number).record);
+      assert.equal(bytes.length, Task.parse(hostile).reportBytes);
+    }
+    digests.add(one.taskDigest);
+    await ledger.report(one, anyRecord(columns, number).record, { url: "http://127.0.0.1:9" });
+    assert.equal((await ledger.status()).reports.length, digests.size, "booked");
+  }
+  assert.ok(asked.refused > 100 && asked.answered > 100, JSON.stringify(asked));
 });
 
 test("the console has a warning once for each column, with its rule and without a value", () => {
@@ -125,8 +181,7 @@ test("a record of more names than a set holds has a report", ({ mock }) => {
 test("a bigint of more than 64 bits is missing, and not written", () => {
   const columns = [{ name: "code", type: "categorical", values: ["1", "other"], unseen: "other" }];
   const randomizer = new Randomizer(Task.parse({ ...TASK, schema: { columns } }), LIMITS);
-  const seeds = [0, 1, 2, 3, 4, 5, 6, 7].map((seed) => new Uint8Array(32).fill(seed));
-  const made = (code) => seeds.map((seed) => String(seededBy(seed)(() => randomizer.randomize({ code })).bytes)).join();
+  const made = (code) => reportsOf(randomizer, { code });
   for (const huge of [HUGE, -HUGE, 2n ** 64n]) assert.equal(made(huge), made(null));
   assert.equal(made(2n ** 64n - 1n), made("other"));
   assert.notEqual(made("other"), made(null));

@@ -1,10 +1,11 @@
+// Tasks of a server.
+
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 
 import { init, Task, TaskError } from "../../pkg/inline.js";
 import { Aggregator } from "../browser/aggregator.js";
 import { answersUntilEnd } from "./answers.js";
-import { limits } from "./limits.js";
 import { TASK } from "./task.js";
 
 const JSON_TYPE = { "content-type": "application/json" };
@@ -55,24 +56,11 @@ test("what is not JSON by its media type, its status or its bytes is not read", 
   }
 });
 
-test("a server that does not answer, or does not finish, is given up", async (t) => {
-  const halfway = (request, response) => response.writeHead(200, JSON_TYPE).write("{");
-  const { fetch } = globalThis;
-  for (const [answer, status] of [[undefined], [halfway, 200]]) {
-    const { asked, over } = limits(t);
-    t.mock.method(globalThis, "fetch", async (...parameters) => {
-      const response = await fetch(...parameters);
-      setTimeout(over);
-      return response;
-    });
-    const server = await answersUntilEnd(t, answer ?? over);
-    await refuses(Task.fetch(server.url, { timeout: 60 }), "fetch", status, /no answer from .*: it took over 60 ms/);
-    assert.deepEqual(asked, [60]);
+test("a document is read as its text is, prototypes and all", async (t) => {
+  for (const [member, part] of [['"note": 1', /note/], ['"__proto__": {"folds": 9}', /__proto__/]]) {
+    const server = await answersUntilEnd(t, { ...GOOD, body: GOOD.body.replace("{", `{${member}, `) });
+    await refuses(Task.fetch(server.url), "task", undefined, part);
   }
-});
-
-test("a URL without a scheme is an error that says so", async () => {
-  await refuses(Task.fetch("localhost:8099/tasks/1"), "fetch", undefined, /give http:\/\/ or https:\/\//);
 });
 
 test("a URL with a password is not asked, and no error has it", async () => {
@@ -81,50 +69,4 @@ test("a URL with a password is not asked, and no error has it", async () => {
     const message = "url has a user or a password: leave them out";
     await assert.rejects(Task.fetch(url), { code: "argument", message });
   }
-});
-
-test("invalid documents give the same errors as their text does", async (t) => {
-  for (const [document, part] of [[{ ...TASK, note: 1 }, /note/], [{ ...TASK, version: 2 }, /version 2/], [[], /./]]) {
-    const server = await answersUntilEnd(t, { ...GOOD, body: JSON.stringify(document) });
-    await refuses(Task.fetch(server.url), "task", undefined, part);
-  }
-  const polluted = { ...GOOD, body: GOOD.body.replace("{", '{"__proto__": {"folds": 9}, ') };
-  await refuses(Task.fetch((await answersUntilEnd(t, polluted)).url), "task", undefined, /__proto__/);
-});
-
-test("an endless document is given up", async (t) => {
-  let sent = 0;
-  const endless = (request, response) => {
-    response.writeHead(200, JSON_TYPE);
-    const more = () => {
-      while (!response.destroyed && response.write(" ".repeat(1 << 16))) sent += 1 << 16;
-    };
-    response.on("drain", more);
-    more();
-  };
-  const server = await answersUntilEnd(t, endless);
-  await refuses(Task.fetch(server.url), "fetch", 200, /16777216 bytes/);
-  assert.ok(sent < 1 << 26, `${sent} bytes were sent`);
-});
-
-test("characters that are cut by a chunk are put together", async (t) => {
-  const body = Buffer.from(JSON.stringify(TASK).replaceAll("height", "größe"));
-  const cut = body.indexOf(Buffer.from("ö")) + 1;
-  const halves = (request, response) => {
-    response.writeHead(200, JSON_TYPE);
-    response.write(body.subarray(0, cut));
-    setTimeout(() => response.end(body.subarray(cut)), 50);
-  };
-  const server = await answersUntilEnd(t, halves);
-  assert.deepEqual((await Task.fetch(server.url)).featureNames, ["größe", "plan=free", "plan=paid"]);
-});
-
-test("a signal stops it, before and while the document comes", async (t) => {
-  const reason = new Error("changed my mind");
-  const is = (error) => error === reason;
-  const server = await answersUntilEnd(t, (request, response) => response.writeHead(200, JSON_TYPE).write("{"));
-  await assert.rejects(Task.fetch(server.url, { signal: AbortSignal.abort(reason) }), is);
-  const controller = new AbortController();
-  setTimeout(() => controller.abort(reason), 50);
-  await assert.rejects(Task.fetch(server.url, { signal: controller.signal }), is);
 });

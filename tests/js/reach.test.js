@@ -60,16 +60,30 @@ test("a failure has the code, the address and its cause, and guesses when it kno
   assert.equal((await failed(new URL(url))).message, `no answer from ${url}: ${guess}`);
 });
 
-test("it says what takes too long, and a caller's own reason is thrown as it is", async () => {
+/** Never comes, until the signal says that nobody waits. */
+const never = (signal) =>
+  new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener("abort", () => reject(signal.reason));
+  });
+
+test("it says what takes too long, to answer or to be read, and a caller's own reason is thrown as it is", async () => {
   const awake = setTimeout(() => {}, 5000);
-  answer = (_, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
-  const controller = new AbortController();
-  for (const options of [{}, { signal: controller.signal }]) {
-    assert.equal((await failed(url, options, 10)).message, `no answer from ${url}: it took over 10 ms`);
+  let given;
+  for (const [answering, reading, status] of [
+    [(_, { signal }) => never(signal)],
+    [async (_, { signal }) => ((given = signal), new Response("", { status: 207 })), () => never(given), 207],
+  ]) {
+    answer = answering;
+    const controller = new AbortController();
+    for (const options of [{}, { signal: controller.signal }]) {
+      const error = await failed(url, options, 10, reading);
+      assert.deepEqual([error.message, error.status], [`no answer from ${url}: it took over 10 ms`, status]);
+    }
+    const left = failed(url, { signal: controller.signal }, 5000, reading);
+    controller.abort("enough");
+    assert.equal(await left, "enough");
   }
-  const left = failed(url, { signal: controller.signal });
-  controller.abort("enough");
-  assert.equal(await left, "enough");
   clearTimeout(awake);
 });
 
@@ -84,7 +98,7 @@ test("a browser without AbortSignal.any stops with the first signal, with its re
   one.abort("later");
   assert.deepEqual([signal.aborted, signal.reason], [true, "enough"]);
   assert.equal(anyOf(new AbortController().signal, one.signal).reason, "later");
-  answer = (_, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  answer = (_, { signal }) => never(signal);
   const controller = new AbortController();
   const left = failed(url, { signal: controller.signal });
   controller.abort("left");

@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
+import { asked } from "../../pkg/checks.js";
 import { ArgumentError, failure, SubmitError } from "../../pkg/errors.js";
 import { reportOf } from "../../pkg/report.js";
 import { absolute, checked, deliver, isFinal, issuedId, submit } from "../../pkg/submit.js";
@@ -283,6 +284,13 @@ test("a signal ends a wait at once, with its reason, and its listener with the w
   assert.deepEqual(await submit(report, { url, signal }).catch((reason) => reason), "enough");
 });
 
+test("a signal ends an attempt at once, with its reason", async () => {
+  const controller = new AbortController();
+  answers = [() => (controller.abort("enough"), down())];
+  assert.equal(await submit(report, { url, signal: controller.signal }).catch((reason) => reason), "enough");
+  assert.deepEqual([requests.length, waits], [1, []]);
+});
+
 test("between attempts a caller may give the report's outcome", async () => {
   answers = [() => status(503)];
   let asked = 0;
@@ -298,7 +306,8 @@ test("between attempts a caller may give the report's outcome", async () => {
 });
 
 test("an id is asked for by the task, and none is there for tasks whose reports make their own", async () => {
-  answers = [() => new Response('{"ids": ["a", "b"]}', { headers: JSON_TYPE })];
+  const ids = () => new Response('{"ids": ["a", "b"]}', { headers: JSON_TYPE });
+  answers = [ids];
   const task = { digest };
   assert.equal(await issuedId(task, { url }), "a");
   const [{ target, method, body, keepalive }] = requests;
@@ -306,6 +315,9 @@ test("an id is asked for by the task, and none is there for tasks whose reports 
     [target, method, new TextDecoder().decode(body), keepalive],
     [`${url}/tasks/${digest}/seeds`, "POST", '{"count":1}', true],
   );
+  requests.length = 0;
+  answers = [() => status(503), () => status(429), ids];
+  assert.equal(await issuedId(task, { url }), "a", "again when it may come");
   answers = [() => problem(409, { detail: "they make their own" })];
   assert.equal(await issuedId(task, { url }), undefined);
   for (const [code, name] of [[408, "unavailable"], [410, "refused"]]) {
@@ -316,6 +328,20 @@ test("an id is asked for by the task, and none is there for tasks whose reports 
     answers = [() => new Response(body, { headers })];
     assert.equal((await refused(issuedId(task, { url }), "answer")).status, 200);
   }
+});
+
+test("a failed early request for an id is not unhandled: a later await gets the error", async () => {
+  const early = issuedId({ digest });
+  // Node ends the test here if the rejection is unhandled.
+  await new Promise((resolve) => setImmediate(resolve));
+  await assert.rejects(early, ArgumentError);
+});
+
+test("who asks for an id is known to have asked", async (t) => {
+  const other = digestOf(77);
+  t.after(() => asked.delete(other));
+  await issuedId({ digest: other }, { url, retries: 0 }).catch(() => {});
+  assert.ok(asked.has(other));
 });
 
 test("what an aggregator has said for good is final, and nothing else", () => {
