@@ -23,7 +23,7 @@ const TEXTS = [
 const DECIMALS = [["40", 40], [" -0.5\n", -0.5], ["+4.", 4], [".5", 0.5], ["1e3", 1000], ["1E-400", 0], ["-0", -0]];
 
 /** Values, and what a numeric and a categorical column read of each: nothing, where that is not said. */
-const VALUES = [
+export const VALUES = [
   () => [null], () => [undefined], () => [NaN], () => [Infinity], () => [-Infinity], () => [Number("1e999")],
   ...NUMBERS.map((value) => () => [value, value, `${value}`]),
   ...TEXTS.map((value) => () => [value, null, value]),
@@ -107,7 +107,8 @@ export function anyRecord(columns, number) {
   return { record: number() < 0.3 ? new Proxy(record, {}) : record, read: Object.fromEntries(read) };
 }
 
-function taskOf(columns, epsilon, folds = 1) {
+/** A task of these columns, whose reports have this epsilon. */
+export function taskOf(columns, epsilon, folds = 1) {
   return {
     version: 1,
     schema: { columns },

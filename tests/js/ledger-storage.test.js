@@ -419,16 +419,3 @@ test("what is over is given up by nobody", async () => {
   for (const { end } of lasting) end();
   assert.equal(asked("abort").length, before);
 });
-
-test("two tabs on one disk make one report, and have one budget", async () => {
-  const tabs = [await open({ maxEpsilon: 2 }), await open({ maxEpsilon: 2 })];
-  const made = await Promise.all(tabs.map((tab) => tab.report(randomizerOf(1, 1.5), RECORD, { url })));
-  assert.deepEqual(made[0].bytes, made[1].bytes);
-  for (const tab of tabs) {
-    await assert.rejects(tab.report(randomizerOf(2, 0.75), RECORD, { url }), {
-      code: "budget",
-      message: /epsilon 2\.25, and this page allows 2$/,
-    });
-    assert.equal((await tab.status()).epsilon, 1.5);
-  }
-});
