@@ -1,11 +1,10 @@
 // The page's curve of two waves, when a visitor asks for it.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 
 import { init, population } from "../../pkg/lab-node.js";
-import { binary } from "./aggregator.js";
+import { planned } from "../js/command-line.js";
 import {
   assertAccessible, assertFits, enter, eventually, failOnce, hostPage, inEveryView, keepBack, parsed, saved,
   screenshot, tableOf, VIEWS,
@@ -111,9 +110,7 @@ test("gaps between parts of the curve are said, and open in a picture", async ()
 test("its number is that of the command line, for the records of the page", async () => {
   await init();
   const { signals, bulk } = population({ dimension: 30, rank: 2, signal: 20 });
-  const setting = { dimension: 30, rank: 2, spectrum: signals.join(), bulk, epsilon: 2, records: 30_000, waves: 2 };
-  const options = Object.entries(setting).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  const { waves } = JSON.parse(execFileSync(binary(), ["plan", ...options, "--json"], { encoding: "utf8" }));
+  const { waves } = planned({ dimension: 30, rank: 2, signals, bulk, epsilon: 2, records: 30_000, waves: 2 });
   assert.equal(waves.refused, undefined);
   const hash = `methods.html#error&${STATE}&error.dimension=30&error.rank=2&error.records=30000&waves.curve=two`;
   const { page } = await host.open({ hash });

@@ -1,13 +1,12 @@
 // The module that predicts two waves on the demo page: the same as the command line's plan.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { before, test } from "node:test";
 
 import { loading } from "../../pkg/instantiate.js";
 import * as wasm from "../../pkg/wasm/waves/ldp_pca.js";
-import { binary } from "../browser/aggregator.js";
+import { assertNear, planned } from "./command-line.js";
 import { throws } from "./throws.js";
 
 const MODULE = new URL("../../pkg/wasm/waves/ldp_pca_bg.wasm", import.meta.url);
@@ -27,30 +26,10 @@ function twoWaves({ dimension, rank, signals, bulk, epsilon, records }) {
   return call(({ twoWaves }) => twoWaves(dimension, rank, Float64Array.from(signals), bulk, epsilon, records));
 }
 
-/** The prediction for two waves with a setting, by the command line. */
-function planned(setting) {
-  const options = { ...setting, spectrum: setting.signals.join(), waves: 2 };
-  delete options.signals;
-  const asked = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  return JSON.parse(execFileSync(binary(), ["plan", ...asked, "--json"], { encoding: "utf8" })).waves;
-}
-
-/** Two processors round differently. */
-function assertNear(found, expected, where) {
-  if (typeof expected === "number") {
-    assert.ok(Math.abs(found - expected) <= 1e-9 * Math.abs(expected), `${where}: ${found} and ${expected}`);
-  } else if (Object(expected) === expected) {
-    assert.deepEqual(Object.keys(found), Object.keys(expected), where);
-    for (const [key, value] of Object.entries(expected)) assertNear(found[key], value, `${where}.${key}`);
-  } else {
-    assert.equal(found, expected, where);
-  }
-}
-
 test("its numbers and refusals are those of plan --waves 2 --json", () => {
   const reasons = SETTINGS.map((setting) => {
     const found = twoWaves(setting);
-    assertNear(found, planned(setting), JSON.stringify(setting));
+    assertNear(found, planned({ ...setting, waves: 2 }).waves, JSON.stringify(setting));
     return found.refused?.reason;
   });
   assert.deepEqual(reasons, [undefined, "first-wave", "gain"]);
