@@ -182,6 +182,30 @@ for (const [name, launch] of Object.entries(BROWSERS)) {
       await page.close();
     });
 
+    test("who asks the same at once has the same answer, and the dialog goes when nobody waits any more", async () => {
+      const { page } = await openPage(browser, server.url);
+      const found = await page.evaluate(async (statement) => {
+        await import("/pkg/consent-dialog.js");
+        const element = document.querySelector("ldp-pca-consent");
+        const isOpen = () => element.shadowRoot.querySelector("dialog").open;
+        const stopped = () => {
+          const stop = new AbortController();
+          const answer = element.ask(statement, { signal: stop.signal }).catch((reason) => reason);
+          return { answer, stop: () => stop.abort("gone") };
+        };
+        const [first, second] = [stopped(), element.ask(statement)];
+        first.stop();
+        const found = [await first.answer, isOpen()];
+        element.shadowRoot.querySelectorAll("button")[1].click();
+        found.push(await second, isOpen());
+        const alone = stopped();
+        alone.stop();
+        return [...found, await alone.answer, isOpen()];
+      }, statements.en);
+      assert.deepEqual(found, ["gone", true, true, false, "gone", false]);
+      await page.close();
+    });
+
     test("another question, and an element that goes, decline", async () => {
       const { page } = await open(browser, statements.en);
       const answers = await page.evaluate(async (statement) => {
