@@ -32,19 +32,16 @@ function built(name) {
 const LISTENS = /^listening on http:\/\/127\.0\.0\.1:(\d+)$/;
 
 /** The process, and what is in the brackets of `says`, once it has said so. */
-async function listening(what, program, parameters, says = LISTENS) {
-  const { promise, resolve, reject } = promiseParts();
-  const child = spawn(program, parameters, { stdio: ["ignore", "pipe", "inherit"] });
-  child.once("error", reject);
-  child.once("exit", (code) => reject(new Error(`the ${what} ended with ${code} before it listened`)));
-  for await (const line of createInterface({ input: child.stdout })) {
-    const [, where] = line.match(says) ?? [];
-    if (where) {
-      resolve([child, where]);
-      break;
-    }
-  }
-  return promise;
+function listening(what, program, parameters, says = LISTENS) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, parameters, { stdio: ["ignore", "pipe", "inherit"] });
+    child.once("error", reject);
+    child.once("exit", (code) => reject(new Error(`the ${what} ended with ${code} before it listened`)));
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      const [, where] = line.match(says) ?? [];
+      if (where) resolve([child, where]);
+    });
+  });
 }
 
 /** For reports that make their own ids. */
@@ -88,6 +85,12 @@ export class Aggregator {
   /** The answer of `GET path`, parsed. */
   async get(path) {
     return (await fetch(this.url + path)).json();
+  }
+
+  /** How many reports of a task count: of the first one, if no digest is given. */
+  async records(digest) {
+    const [first] = digest ? [digest] : (await this.get("/tasks")).tasks;
+    return (await this.get(`/tasks/${first}/status`)).records;
   }
 
   /** Gives the task other settings. */
@@ -165,11 +168,4 @@ export class Demo {
   async remove() {
     if (this.#process) await ended(this.#process);
   }
-}
-
-/** `Promise.withResolvers`, which Node 20 lacks. */
-function promiseParts() {
-  const parts = {};
-  parts.promise = new Promise((resolve, reject) => Object.assign(parts, { resolve, reject }));
-  return parts;
 }

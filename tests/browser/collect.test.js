@@ -34,7 +34,7 @@ for (const [name, launch] of Object.entries(BROWSERS)) {
     test("a form is counted once its visitor agrees, in one dialog that comes and goes by itself", async () => {
       const { page, errors } = await openPage(browser, server.url);
       const [digest] = (await aggregator.get("/tasks")).tasks;
-      const before = (await aggregator.get(`/tasks/${digest}/status`)).records;
+      const before = await aggregator.records(digest);
       await page.evaluate(async ([url, digest]) => {
         const { collect, explain } = await import("/pkg/collect.js");
         const { ConsentDialog } = await import("/pkg/consent-dialog.js");
@@ -73,7 +73,7 @@ for (const [name, launch] of Object.entries(BROWSERS)) {
       await page.evaluate(() => globalThis.start());
       assert.deepEqual(await outcomes(), [again, again]);
       assert.equal(await page.evaluate(() => document.querySelector("ldp-pca-consent")), null);
-      assert.equal((await aggregator.get(`/tasks/${digest}/status`)).records, before + 1);
+      assert.equal(await aggregator.records(digest), before + 1);
       assert.deepEqual(errors, []);
       await page.close();
     });

@@ -31,16 +31,6 @@ for (const [name, launch] of Object.entries({ ...BROWSERS, ...asked({ WebKit: la
     after(() => browser?.close());
 
     for (const entry of ENTRIES) {
-      test(`through ${entry} a task reads from nobody who answered`, async () => {
-        const found = await page.evaluate(async (entry) => {
-          const api = await import(entry);
-          const { attack } = await import("/tests/js/any-record.js");
-          await api.init();
-          return attack(api, { name: entry });
-        }, entry);
-        assert.deepEqual(found, { lengths: Array(6).fill(35), booked: 6 });
-      });
-
       test(`through ${entry} a record of any content has a report, and the console no value of it`, async () => {
         const { wrong, warned } = await page.evaluate(async (entry) => {
           const api = await import(entry);

@@ -44,12 +44,6 @@ async function openTab(context) {
   return page;
 }
 
-/** How many reports count. */
-async function records() {
-  const [digest] = (await aggregator.get("/tasks")).tasks;
-  return (await aggregator.get(`/tasks/${digest}/status`)).records;
-}
-
 const BROWSERS = asked({
   Chromium: {
     launch: launchChromium,
@@ -91,7 +85,7 @@ function ledgerTests(name, { launch, newProfile, kill, launchWithoutStorage }) {
     test(`two tabs that race 100 times make and send one report each time, ${how}`, async (t) => {
       const context = await profile(t);
       const tabs = [await openTab(context), await openTab(context)];
-      const before = await records();
+      const before = await aggregator.records();
       for (const tab of tabs) {
         await tab.evaluate(async ([races, locks]) => {
           // All hundred wait for one storage and one network: on a busy machine their turns and limits would pass.
@@ -124,7 +118,7 @@ function ledgerTests(name, { launch, newProfile, kill, launchWithoutStorage }) {
       assert.equal(new Set(reports[0]).size, 100);
       const flush = async () => (await Promise.all(ledgers.map((ledger) => ledger.flush()))).flat();
       const outcomes = (await Promise.all(tabs.map((tab) => tab.evaluate(flush)))).flat();
-      assert.equal(await records(), before + 100);
+      assert.equal(await aggregator.records(), before + 100);
       const accepted = outcomes.filter(({ status }) => status === "accepted");
       const duplicate = outcomes.filter(({ status }) => status === "duplicate");
       assert.equal(accepted.length + duplicate.length, outcomes.length);
@@ -137,13 +131,13 @@ function ledgerTests(name, { launch, newProfile, kill, launchWithoutStorage }) {
   test("a tab killed between randomizing and sending leaves its report: the next sends the same bytes", async (t) => {
     const context = await profile(t);
     const tab = await openTab(context);
-    const before = await records();
+    const before = await aggregator.records();
     const bytes = await tab.evaluate(async () => {
       const ledger = await api.PrivacyLedger.open({ maxEpsilon: 2 });
       return hex(await ledger.report(randomizer, record, { url }));
     });
     await kill(tab);
-    assert.equal(await records(), before);
+    assert.equal(await aggregator.records(), before);
 
     const found = await (await openTab(context)).evaluate(async () => {
       const ledger = await api.PrivacyLedger.open({ maxEpsilon: 2 });
@@ -156,7 +150,7 @@ function ledgerTests(name, { launch, newProfile, kill, launchWithoutStorage }) {
     const sent = [[bytes.slice(26, 58), "accepted"]];
     const late = "LedgerError spent";
     assert.deepEqual(found, { pending: ["pending"], again: bytes, sent, late, epsilon: 2 });
-    assert.equal(await records(), before + 1);
+    assert.equal(await aggregator.records(), before + 1);
   });
 
   test("where the browser denies storage there is no ledger, unless the visitor wants one that forgets", async (t) => {

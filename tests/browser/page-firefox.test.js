@@ -6,7 +6,7 @@ import { after, before } from "node:test";
 import { Aggregator } from "./aggregator.js";
 import { inFirefox } from "./asked.js";
 import { launchFirefox } from "./firefox.js";
-import { DIST, eventually, PAGES, said, saying, servePage } from "./page-tools.js";
+import { click, DIST, eventually, said, saying, scrollAll, servePage } from "./page-tools.js";
 import { openPage } from "./pages.js";
 
 let browser;
@@ -29,8 +29,6 @@ const TASK = {
   mechanism: { type: "double-cap", epsilon: 2, candidates: 64, cap: 8 },
   folds: 1,
 };
-
-const click = (page, selector) => page.evaluate((selector) => document.querySelector(selector).click(), selector);
 
 inFirefox("every part of the first page computes in Firefox", async () => {
   const { page, errors } = await openPage(browser, server.url);
@@ -72,12 +70,6 @@ inFirefox("every part of the second page computes in Firefox", async () => {
   assert.deepEqual(errors.filter((message) => !message.includes("404")), []);
   await page.close();
 });
-
-async function scrollAll(page, name) {
-  for (const section of PAGES[name]) {
-    await page.evaluate((section) => document.getElementById(section).scrollIntoView(), section);
-  }
-}
 
 inFirefox("a report from Firefox counts, and the count comes back by itself", async () => {
   const aggregator = new Aggregator(TASK, DIST);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 
 import {
-  assertAccessible, assertFits, enter, eventually, failOnce, hostPage, inEveryView, keepBack, parsed, QUIET,
+  assertAccessible, assertFits, enter, eventually, hostPage, inEveryView, keepBack, parsed, QUIET,
   screenshot, VIEWS,
 } from "./page-tools.js";
 import { ROOT } from "./pages.js";
@@ -52,7 +52,7 @@ test("all of them stand in one table, by whom they trust", async () => {
   assert.equal(asked.filter((file) => /^on-demand-.*\.wasm$/.test(file)).length, 1, "once, for all workers");
   const found = await rows(page);
   assert.equal(found.length, 25);
-  assert.equal(new Set(found.map(({ method }) => method)).size, 25);
+  assert.equal(new Set(found.map(({ method }) => method)).size, 24);
   assert.deepEqual(
     [...new Set(found.map(({ group }) => group.split(":")[0]))],
     ["To compare with", "Local", "Providers", "Central"],
@@ -114,18 +114,6 @@ test("of more records than can be drawn there are second moments, and the captio
   await enter(page.locator("#trust-records"), "3e6");
   await page.locator("#trust-every-run").click();
   await page.locator("#trust-every-failure").getByText(/for 2,000,000 users at most/).waitFor();
-});
-
-test("a module that does not arrive is asked for again", async () => {
-  const expected = ["404 (Not Found)", "503"];
-  const { page } = await host.open({ hash: `methods.html#trust&${QUIET}`, expected });
-  await failOnce(page, /on-demand-.*\.wasm$/);
-  await page.locator("#trust-every-run").click();
-  await page.locator("#trust-every-failure").getByText(/answers 503/).waitFor();
-  await page.locator("#trust-every-run").click();
-  await says(page, /^Done\./);
-  assert.equal(await page.locator("#trust-every-failure").isVisible(), false);
-  assert.equal((await rows(page)).length, 25);
 });
 
 for (const [what, file] of Object.entries({ chunk: /on-demand-.*\.js$/, module: /on-demand-.*\.wasm$/ })) {

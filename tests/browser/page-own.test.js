@@ -11,8 +11,8 @@ import { binary } from "./aggregator.js";
 import { inChromium, inFirefox } from "./asked.js";
 import { launchFirefox } from "./firefox.js";
 import {
-  assertAccessible, assertFits, enter, eventually, hostPage, inEveryView, PAGES, parsed, said, saved, saying,
-  screenshot, servePage, VIEWS,
+  assertAccessible, assertFits, click, enter, eventually, hostPage, inEveryView, PAGES, parsed, said, saved, saying,
+  screenshot, scrollAll, servePage, VIEWS,
 } from "./page-tools.js";
 import { openPage, ROOT } from "./pages.js";
 
@@ -43,9 +43,7 @@ const SECOND = "methods.html";
 
 /** That every chart of a page is about the survey. */
 async function chartsOfSurvey(page, name = "") {
-  for (const section of PAGES[name]) {
-    await page.evaluate((section) => document.getElementById(section).scrollIntoView(), section);
-  }
+  await scrollAll(page, name);
   await saying(page, "#error-epsilon-caption", /^5,000 records of survey\.csv, 12 features, 3 components; 20,000/);
   await click(page, "#error-run");
   await saying(page, "#error-status", /^Done: 2 trials/);
@@ -63,8 +61,6 @@ async function chartsOfSurvey(page, name = "") {
   await saying(page, "#sparse-found tbody", /Plain components\d[\d.]* %0\.\d+✓ 12 of 12○ none✗ none/);
   await eventually(() => page.evaluate(() => !document.getElementById("sparse-step").disabled), Boolean);
 }
-
-const click = (page, selector) => page.evaluate((selector) => document.querySelector(selector).click(), selector);
 
 /** The file that a button gives. */
 async function file(page, button) {

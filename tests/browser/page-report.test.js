@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { assertAccessible, assertFits, colors, eventually, hostPage, parsed, QUIET, slide } from "./page-tools.js";
+import { colors, eventually, hostPage, parsed, QUIET, slide } from "./page-tools.js";
 
 const host = hostPage();
 
@@ -159,12 +159,4 @@ test("entries below zero are struck through, so that maps need no colour", async
   for (const name of ["gaming", "streaming"]) await slide(page.getByLabel(name, { exact: true }), 1);
   const after = await colors(canvas);
   assert.ok(after <= 15 && before > after, `${before} colours with entries below zero, ${after} without`);
-});
-
-test("it fits a phone, and axe finds nothing", async () => {
-  const { page } = await open({ viewport: { width: 320, height: 640 }, isMobile: true, hasTouch: true });
-  await assertFits(page);
-  await page.locator("#one-report-own summary").click();
-  await assertFits(page);
-  await assertAccessible(page, "#one-report");
 });

@@ -3,9 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import {
-  assertAccessible, assertFits, colors, enter, eventually, hostPage, parsed, QUIET, slide,
-} from "./page-tools.js";
+import { colors, enter, eventually, hostPage, parsed, QUIET, slide } from "./page-tools.js";
 
 const host = hostPage();
 
@@ -104,30 +102,6 @@ test("the penalty goes from all features to few, and is in the address", async (
   await eventually(() => found(page), (table) => JSON.stringify(table) === JSON.stringify(extreme));
 });
 
-test("what cannot be explains itself in place, and the last good picture stays", async () => {
-  const { page } = await open({ state: "&sparse.dimension=10" });
-  const before = await found(page);
-  const cases = [
-    ["Features that carry them", "1", "2 components need at least 2 features"],
-    ["Features that carry them", "11", "There are only 10 features"],
-    ["Components", "10", "With 10 features there can be at most 9 components"],
-    ["Components", "0", "Give a whole number from 1 to 10"],
-    ["Privacy loss", "0", "Give a number from 0.05 to 16"],
-    ["Users", "many", "Give a whole number from 100 to 1,000,000"],
-  ];
-  for (const [label, value, message] of cases) {
-    const input = page.locator("#sparse-form").getByLabel(label);
-    const good = await input.inputValue();
-    await change(page, label, value);
-    await page.locator("#sparse").getByText(message).waitFor();
-    assert.equal(await input.getAttribute("aria-invalid"), "true", label);
-    assert.deepEqual(await found(page), before);
-    await change(page, label, good);
-    assert.equal(await input.getAttribute("aria-invalid"), "false", label);
-  }
-  assert.deepEqual(await found(page), before);
-});
-
 test("a run is cancelled, keeps what there was, and is started again", async () => {
   const { page } = await open();
   const before = await found(page);
@@ -159,10 +133,4 @@ test("other mechanisms and sizes", async () => {
   assert.match(gaussian.Fantope[2], / of 4$/);
   await page.locator("#sparse-form").getByLabel("Mechanism").selectOption("double-cap");
   await eventually(() => found(page), (table) => table["Plain components"][1] !== gaussian["Plain components"][1]);
-});
-
-test("it fits a phone, and axe finds nothing", async () => {
-  const { page } = await open({ viewport: { width: 320, height: 640 }, isMobile: true, hasTouch: true });
-  await assertFits(page);
-  await assertAccessible(page, "#sparse");
 });

@@ -8,8 +8,10 @@ import { after, afterEach, before } from "node:test";
 
 import { isAsked } from "./asked.js";
 import { launchChromium } from "./chromium.js";
-import { PATIENCE, ROOT } from "./pages.js";
+import { eventually, PATIENCE, ROOT } from "./pages.js";
 import { serve } from "./serve.js";
+
+export { eventually };
 
 /** The built page. */
 export const DIST = join(ROOT, "www/dist");
@@ -26,7 +28,7 @@ export const PAGES = {
 export const VIEWS = {
   light: { viewport: { width: 1200, height: 900 } },
   dark: { viewport: { width: 1200, height: 900 }, colorScheme: "dark" },
-  phone: { viewport: { width: 360, height: 740 }, deviceScaleFactor: 2, hasTouch: true, isMobile: true },
+  phone: { viewport: { width: 320, height: 640 }, deviceScaleFactor: 2, hasTouch: true, isMobile: true },
 };
 
 /** State with little to simulate, for tests of other parts: what a page computes takes time from all others. */
@@ -168,6 +170,18 @@ export function said(page, selector) {
   return page.evaluate(text, selector);
 }
 
+/** Clicks the element that `selector` names, in any browser. */
+export function click(page, selector) {
+  return page.evaluate((selector) => document.querySelector(selector).click(), selector);
+}
+
+/** Brings every section of the page `name` into view, so that what begins when it is seen begins, in any browser. */
+export async function scrollAll(page, name) {
+  for (const section of PAGES[name]) {
+    await page.evaluate((section) => document.getElementById(section).scrollIntoView(), section);
+  }
+}
+
 /** Waits until an element says these words, and gives all that it says. */
 export function saying(page, selector, words) {
   return eventually(() => said(page, selector), (text) => words.test(text));
@@ -232,13 +246,3 @@ export function colors(canvas) {
   });
 }
 
-/** Waits until `read()` gives something that passes `wanted`; what it gave last is in the error. */
-export async function eventually(read, wanted) {
-  const until = Date.now() + PATIENCE;
-  for (;;) {
-    const found = await read();
-    if (wanted(found)) return found;
-    if (Date.now() > until) assert.fail(`still ${JSON.stringify(found)} after ${PATIENCE} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}

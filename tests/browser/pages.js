@@ -34,14 +34,17 @@ export async function openPage(browser, url, path = "/") {
   return { page, errors };
 }
 
-/** Waits until `look` gives something true. */
-export async function until(look) {
-  for (const start = performance.now(); performance.now() < start + PATIENCE; await milliseconds(20)) {
-    const found = await look();
-    if (found) return found;
+/** Waits until `read()` gives something that passes `wanted`; what it gave last is in the error. */
+export async function eventually(read, wanted) {
+  for (const end = performance.now() + PATIENCE; ; await milliseconds(20)) {
+    const found = await read();
+    if (wanted(found)) return found;
+    if (performance.now() > end) assert.fail(`still ${JSON.stringify(found)} after ${PATIENCE} ms: ${read}`);
   }
-  throw new Error(`in vain: ${look}`);
 }
+
+/** Waits until `look` gives something true. */
+export const until = (look) => eventually(look, Boolean);
 
 export const milliseconds = (time) => new Promise((resolve) => setTimeout(resolve, time));
 

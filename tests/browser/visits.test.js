@@ -178,7 +178,7 @@ class Visitor {
   outcome = (tab) => tab.evaluate(() => window.outcome);
   states = (tab) => tab.evaluate(() => states());
   withdraw = (tab) => tab.evaluate(async () => (await ledger.withdraw(digest)).sent);
-  records = async () => (await aggregator.get(`/tasks/${this.digest}/status`)).records;
+  records = () => aggregator.records(this.digest);
 
   /** Another visit, later: what it sends behind the form. */
   async later() {

@@ -273,9 +273,6 @@ test("of two waves that are asked at once, in two tabs, one has the report, and 
       };
       return (await tabs[index]).send({ ...one, randomize: slow }, {}, OWN);
     });
-    const until = async (condition) => {
-      while (!condition()) await new Promise((resolve) => setTimeout(resolve));
-    };
     await until(() => made[0] && made[1]);
     made[quicker]();
     await until(() => sent.length > 0);
@@ -316,7 +313,7 @@ test("a wave's report is withdrawn by the digest of any wave, also where only th
     const ledger = await openOn(storage, {}, { deliver: hangs });
     known(false);
     const flushed = ledger.flush();
-    while (!under) await new Promise((resolve) => setTimeout(resolve));
+    await until(() => under);
     assert.equal((await ledger.withdraw(digestOf(answered))).sent, "unknown");
     const [{ status, taskDigest, error }] = await flushed;
     assert.deepEqual([status, taskDigest, error.code], ["refused", digestOf(answered), "spent"]);
@@ -439,7 +436,7 @@ test("a report that waits since the first wave is sent in the second, to its own
   const document = refining(TASK);
   const [first, second] = [TASK, document].map((json) => Task.parse(json));
   await aggregator.put(second.digest, document, {});
-  const count = async ({ digest }) => (await aggregator.get(`/tasks/${digest}/status`)).records;
+  const count = ({ digest }) => aggregator.records(digest);
   let devices = 0;
   const open = () =>
     PrivacyLedger.open({ name: `device ${(devices += 1)}`, maxEpsilon: 2, onStorageDenied: () => true });

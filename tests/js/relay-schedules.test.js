@@ -180,8 +180,7 @@ test(`${SCHEDULES} schedules: nothing comes plainly, sealed bytes stay the same,
     const other = await openOn(newDevice());
     assert.equal((await other.send(randomizer, RECORD, { relay: relay.url })).status, "relayed");
   }
-  const records = async () => (await aggregator.get(`/tasks/${randomizer.taskDigest}/status`)).records;
-  await until(async () => (await records()) >= SCHEDULES);
+  await until(async () => (await aggregator.records()) >= SCHEDULES);
   const count = (what, answer) => answers.flat().filter(([name, found]) => name === what && found === answer).length;
   const again = devices.reduce((sum, { posts }) => sum + Math.max(0, posts.length - 1), 0);
   const figures = {

@@ -35,13 +35,6 @@ async function takesPart(options, randomizer = new Randomizer(task, LIMITS), rec
   return ledger.send(randomizer, record, options);
 }
 
-const records = async () => (await aggregator.get(`/tasks/${task.digest}/status`)).records;
-
-/** Waits until so many reports count. */
-async function counted(count) {
-  await until(async () => (await records()) >= count);
-}
-
 /** A relay with the real one's keys and these answers to reports, until the test ends. */
 async function answering(t, ...answers) {
   const posts = [];
@@ -72,12 +65,12 @@ test("reports count when their batch is complete, with the relay's keys or the a
   assert.deepEqual(own, keys);
   const options = [{ relay: relay.url }, { relay: new URL(`${relay.url}/`) }, { relay: relay.url, keys: own }];
   for (const each of options) {
-    assert.equal(await records(), 0);
+    assert.equal(await aggregator.records(), 0);
     const { status, id, taskDigest } = await takesPart(each);
     assert.deepEqual([status, taskDigest], ["relayed", task.digest]);
     assert.match(id, /^[0-9a-f]{32}$/);
   }
-  await counted(BATCH);
+  await until(async () => (await aggregator.records()) >= BATCH);
 });
 
 test("reports of any length are opened by the aggregator, and have few lengths when sealed", async (t) => {
@@ -97,7 +90,7 @@ test("reports of any length are opened by the aggregator, and have few lengths w
     const randomizer = new Randomizer(long, LIMITS_OF_LONG);
     await takesPart({ relay: server.url, keys }, randomizer, Array(dimension).fill(0.1));
     assert.equal(server.posts.at(-1).body.length, padded + SEALED - 256);
-    assert.equal((await aggregator.get(`/tasks/${long.digest}/status`)).records, 1);
+    assert.equal(await aggregator.records(long.digest), 1);
   }
 });
 

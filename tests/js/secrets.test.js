@@ -16,7 +16,6 @@ const MARKS = /s3cret|spring|xxx|99999|18446744|92233720/;
 const REASONS = ["missing", "type", "unknown", "length", "shape"];
 
 const TEXT = "s3cret";
-const throwing = () => { throw new Error(TEXT, { cause: new TypeError(TEXT) }); };
 
 /** What is no record. */
 const SHAPES = [

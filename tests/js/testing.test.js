@@ -121,19 +121,6 @@ test("without a ledger it is the same: a report counts once", async () => {
   await assert.rejects(submit(report, { url: "aggregator" }), { code: "argument" });
 });
 
-test("withdrawing, the budget, and limits are those of the client", async () => {
-  answers("pending");
-  const { ledger, outcome } = await visit();
-  assert.deepEqual(await ledger.withdraw(outcome.taskDigest), {
-    taskDigest: outcome.taskDigest,
-    id: outcome.id,
-    sent: "unknown",
-  });
-  const other = new Randomizer(Task.parse({ ...TASK, folds: 2 }), LIMITS);
-  await assert.rejects(ledger.send(other, RECORD, { url, id: undefined }), { code: "budget" });
-  throws(() => new Randomizer(Task.parse(TASK), { maxEpsilon: 1 }), "max-epsilon", /2/);
-});
-
 test("a task is one that the test gave", async () => {
   const other = { ...TASK, folds: 2 };
   reset({ tasks: [TASK, other] });

@@ -31,48 +31,38 @@ const ledger = await PrivacyLedger.open({ maxEpsilon: 2 });
 declare const record: TaskRecord;
 `;
 
+/** What a version of TypeScript says of these files, by name, as strict as the package is compiled. */
+function compiled(t, version, files) {
+  const folder = mkdtempSync(join(tmpdir(), "ldp-pca-types-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const { compilerOptions } = JSON.parse(readFileSync(join(TYPES, "tsconfig.json"), "utf8"));
+  for (const paths of Object.values(compilerOptions.paths)) paths[0] = join(TYPES, paths[0]);
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  const words = [join(ROOT, "node_modules", version, "bin/tsc"), "--project", folder, "--pretty", "false"];
+  return spawnSync(process.execPath, words, { encoding: "utf8" }).stdout;
+}
+
 for (const version of ["typescript", "typescript-5.0"]) {
   test(`${version} names the column that is wrong`, (t) => {
-    const folder = mkdtempSync(join(tmpdir(), "ldp-pca-types-"));
-    t.after(() => rmSync(folder, { recursive: true }));
-    const { compilerOptions } = JSON.parse(readFileSync(join(TYPES, "tsconfig.json"), "utf8"));
-    for (const paths of Object.values(compilerOptions.paths)) paths[0] = join(TYPES, paths[0]);
-    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
-    writeFileSync(join(folder, "program.ts"), PROGRAM + Object.keys(LINES).join("\n"));
-    const compiler = join(ROOT, "node_modules", version, "bin/tsc");
-    const { stdout } = spawnSync(process.execPath, [compiler, "--project", folder, "--pretty", "false"], {
-      encoding: "utf8",
-    });
-    const errors = stdout.split(/^(?=\S*program\.ts\()/m);
+    const said = compiled(t, version, { "program.ts": PROGRAM + Object.keys(LINES).join("\n") });
+    const errors = said.split(/^(?=\S*program\.ts\()/m);
     const first = PROGRAM.split("\n").length;
     for (const [index, [line, part]] of Object.entries(LINES).entries()) {
       const error = errors.find((error) => error.includes(`program.ts(${first + index},`));
       assert.match(error ?? "no error", part, line);
     }
   });
-}
 
-for (const version of ["typescript", "typescript-5.0"]) {
   test(`the README's program compiles with ${version}, as strict as the package`, (t) => {
-    const folder = mkdtempSync(join(tmpdir(), "ldp-pca-readme-"));
-    t.after(() => rmSync(folder, { recursive: true }));
-    const { compilerOptions } = JSON.parse(readFileSync(join(TYPES, "tsconfig.json"), "utf8"));
-    for (const paths of Object.values(compilerOptions.paths)) paths[0] = join(TYPES, paths[0]);
-    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
     const [, code] = readFileSync(join(ROOT, "pkg/README.md"), "utf8").match(/^```ts\n(.*?)^```/ms);
     // As `ldp-pca task types` writes them.
     const task = readFileSync(join(ROOT, "examples/app-task.json"), "utf8");
-    const lines = [`export const task = ${task.trim()} as const;`, 'export const digest = "f42c";', ""];
-    writeFileSync(join(folder, "task.ts"), lines.join("\n"));
+    const types = `export const task = ${task.trim()} as const;\nexport const digest = "f42c";\n`;
     const wrong = 'takePart({ running: 1, cycling: "", reading: null, plan: "gold" });';
     const right = wrong.replace("gold", "paid");
     const program = [code, right, "// @ts-expect-error: no such plan", wrong].join("\n");
-    writeFileSync(join(folder, "program.ts"), program);
-    const compiler = join(ROOT, "node_modules", version, "bin/tsc");
-    const { stdout } = spawnSync(process.execPath, [compiler, "--project", folder, "--pretty", "false"], {
-      encoding: "utf8",
-    });
-    assert.equal(stdout, "");
+    assert.equal(compiled(t, version, { "task.ts": types, "program.ts": program }), "");
   });
 }
 
