@@ -82,13 +82,8 @@ for (const [name, launch] of Object.entries(BROWSERS)) {
           const dialog = shadowRoot.querySelector("dialog");
           const name = shadowRoot.getElementById(dialog.getAttribute("aria-labelledby"))?.textContent;
           const { width } = dialog.getBoundingClientRect();
-          return {
-            name,
-            lang: dialog.lang,
-            modal: dialog.matches(":modal"),
-            styled: width > 300 && width < 600,
-            text: dialog.textContent,
-          };
+          const [modal, styled] = [dialog.matches(":modal"), width > 300 && width < 600];
+          return { name, lang: dialog.lang, modal, styled, text: dialog.textContent };
         });
         const { title, who, leaves, stays, promise, scope, decline, agree } = statement;
         const text = [title, who, leaves, stays, promise, scope, decline, agree].join("");

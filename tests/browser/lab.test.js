@@ -40,13 +40,8 @@ test("the page lives while a simulation runs, and can stop it", async () => {
     const controller = new AbortController();
     const state = { beats: 0, done: 0 };
     const heart = setInterval(() => (state.beats += 1));
-    const options = {
-      dimension: 10,
-      rank: 2,
-      records: 200,
-      trials: 1000,
-      mechanism: { type: "double-cap", epsilon: 2 },
-    };
+    const mechanism = { type: "double-cap", epsilon: 2 };
+    const options = { dimension: 10, rank: 2, records: 200, trials: 1000, mechanism };
     const onProgress = ({ done }) => {
       state.done = done;
       if (state.beats >= 3) controller.abort();

@@ -26,18 +26,6 @@ function packageTests(name, launch) {
 
   const openPage = (url = server.url) => open(browser, url);
 
-  test("the package starts on a page whose policy allows wasm and nothing else", async () => {
-    const { page, errors } = await openPage();
-    const version = await page.evaluate(async () => {
-      const { init, version } = await import("/pkg/index.js");
-      await Promise.all([init(), init()]);
-      return version();
-    });
-    const { version: expected } = JSON.parse(readFileSync(join(ROOT, "pkg/package.json"), "utf8"));
-    assert.equal(version, expected);
-    assert.deepEqual(errors, []);
-  });
-
   test("a policy that forbids wasm is an error with a code", async (t) => {
     const strict = await serveUntilEnd(t, ROOT, { "/": EMPTY }, "default-src 'self'; img-src data:");
     const { page } = await openPage(strict.url);

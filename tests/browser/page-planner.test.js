@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { before, test } from "node:test";
 
 import { init, plan, predict } from "../../pkg/lab-node.js";
-import { cellsOf, eventually, hostPage, parsed, QUIET, VIEWS } from "./page-tools.js";
+import { cellsOf, enter, eventually, hostPage, parsed, QUIET, VIEWS } from "./page-tools.js";
 
 const OWN = "planner.source=own&planner.share=95";
 /** The planner's own records, as the page begins with them. */
@@ -23,11 +23,8 @@ before(() => init());
 
 const open = async (hash) => host.open({ hash: `${hash}&${QUIET}`, ...VIEWS.light });
 
-async function change(page, label, value) {
-  const input = page.locator("#planner-form").getByLabel(label);
-  await input.fill(value);
-  await input.blur();
-}
+const change = (page, label, value, form = "planner") =>
+  enter(page.locator(`#${form}-form`).getByLabel(label), value);
 
 /** The first number of the answer's first sentence. */
 async function answer(page) {
@@ -120,9 +117,7 @@ test("a spectrum is pasted as it comes, and one that does not parse explains its
 test("the planner follows the records of the charts", async () => {
   const { page } = await open("#planner");
   const first = await eventually(() => answer(page), (count) => count > 0);
-  const dimension = page.locator("#error-form").getByLabel("Features d");
-  await dimension.fill("30");
-  await dimension.blur();
+  await change(page, "Features d", "30", "error");
   await eventually(() => answer(page), (count) => count > first);
   await page.locator("#planner-form").getByLabel("Spectrum").selectOption("own");
   await page.getByLabel(/^Shares of variance that stand out/).waitFor();
@@ -149,16 +144,13 @@ test("the later the promise begins the more is found, and the table says who is 
     ["δ of what is seen", "1e-5", "delta=1e-5"],
   ]) {
     const before = JSON.stringify(await models());
-    const input = page.locator("#trust-form").getByLabel(label);
-    await input.fill(value);
-    await input.blur();
+    await change(page, label, value, "trust");
     await eventually(async () => JSON.stringify(await models()), (now) => now !== before);
     await eventually(() => page.evaluate(() => location.hash), (hash) => hash.includes(`trust.${part}`));
   }
   await page.locator("#trust-form").getByLabel("Mechanism").selectOption("gaussian");
   await eventually(() => page.locator("#trust-caption").textContent(), (text) => text.includes("Gaussian"));
-  await page.locator("#trust-form").getByLabel("Users n").fill("1");
-  await page.locator("#trust-form").getByLabel("Users n").blur();
+  await change(page, "Users n", "1", "trust");
   await page.getByText("Give a whole number from 100 to").waitFor();
   await page.getByRole("rowheader", { name: "Shuffled" }).first().waitFor();
 });

@@ -85,21 +85,10 @@ async function collect(count) {
   const ids = await aggregator.ids(task.digest, count);
   const reports = ids.map((id, index) => {
     const sport = 20 * Math.sin(index);
-    const record = {
-      running: sport + 1,
-      cycling: sport,
-      swimming: sport - 1,
-      gaming: 2 * Math.cos(index),
-      streaming: 1,
-      reading: 0.5,
-      chess: 0,
-      crafts: 0,
-      walking: 0,
-      music: 0,
-      plan: index % 2 ? "free" : "paid",
-      device: "phone",
-      cooking: 3,
-    };
+    const hobbies = { gaming: 2 * Math.cos(index), streaming: 1, reading: 0.5, cooking: 3 };
+    const none = { chess: 0, crafts: 0, walking: 0, music: 0 };
+    const categories = { plan: index % 2 ? "free" : "paid", device: "phone" };
+    const record = { running: sport + 1, cycling: sport, swimming: sport - 1, ...hobbies, ...none, ...categories };
     return randomizer.randomize(record, { id }).bytes;
   });
   const response = await fetch(`${aggregator.url}/tasks/${task.digest}/reports`, {

@@ -12,7 +12,7 @@ export function numbersFrom(seed) {
 const throwing = () => { throw new Error("s3cret"); };
 
 /** Of half as many bits as every browser holds. Writing it takes long. */
-export const HUGE = 2n ** (2n ** 19n);
+const HUGE = 2n ** (2n ** 19n);
 
 const NUMBERS = [0, -0, 40, -0.5, 52_001, 1e21, 1e100, 5e-324, Number.MAX_VALUE, -Number.MAX_VALUE];
 const TEXTS = [
@@ -40,7 +40,7 @@ export const VALUES = [
 ];
 
 /** Prototypes of records: those of classes, and answers to a column that is named `__proto__`. */
-export const PROTOTYPES = [
+const PROTOTYPES = [
   () => Object.prototype, () => null, () => class {}.prototype, () => ({ height: 40, hiv_since: 40 }), () => [],
   () => ["a"], () => new Date(40), () => new String("a"), () => new Map(), () => new Blob(),
   () => new Float64Array(2), () => ({ [Symbol.toStringTag]: "s3cret" }),

@@ -5,6 +5,7 @@ import { before, test } from "node:test";
 import { failure } from "../../pkg/errors.js";
 import { consent, init, LdpPcaError, Task } from "../../pkg/inline.js";
 import { de, en, explain } from "../../pkg/sentences.js";
+import { instead } from "./globals.js";
 import { numericColumns, TASK } from "./task.js";
 
 before(() => init());
@@ -147,9 +148,7 @@ test("what became of a report, and every error, is told in a sentence without te
   // A report of an earlier visit may count.
   assert.equal(explain(failure("fetch", "", { status: 404 })), en.errors.gone);
   assert.equal(explain(failure("network", "")), en.errors.unreachable);
-  const before = Object.getOwnPropertyDescriptor(globalThis, "navigator") ?? { value: undefined, configurable: true };
-  t.after(() => Object.defineProperty(globalThis, "navigator", before));
-  Object.defineProperty(globalThis, "navigator", { value: { onLine: false }, configurable: true });
+  instead(t, "navigator", { onLine: false });
   assert.equal(explain(failure("network", "")), en.errors.offline);
   assert.equal(explain(failure("budget", "")), en.errors.budget);
 });

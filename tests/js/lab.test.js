@@ -10,7 +10,7 @@ import {
 } from "../../pkg/lab-node.js";
 import * as lab from "../../pkg/lab-node.js";
 import { assertNear, command, planned } from "./command-line.js";
-import { LIMITS, numericColumns, RECORD, TASK } from "./task.js";
+import { LIMITS, numericColumns, RECORD, rowsOfTwo, TASK } from "./task.js";
 import { seededBy } from "../../pkg/seeded.js";
 import { throws } from "./throws.js";
 import { differences } from "./vectors.js";
@@ -72,26 +72,30 @@ describe("the lab", () => {
   test("takes records by name and by order", () => {
     const columns = [TASK.schema.columns[0], { name: "b", type: "numeric", offset: 1, scale: 2 }];
     const task = Task.parse({ ...TASK, schema: { columns } });
-    const near = (found, expected) =>
-      expected.forEach((value, index) => assert.ok(Math.abs(found[index] - value) < 1e-15, `${found}`));
     for (const record of [{ b: 3, height: 100 }, [100, 3], Float64Array.of(100, 3)]) {
       const { features, bounded, contribution } = encode(task, record);
       assert.deepEqual(features, Float64Array.of(0.5, 1));
-      near(bounded, [1 / Math.sqrt(5), 2 / Math.sqrt(5)]);
-      near(contribution, [0.2, 0.4, 0.4, 0.8]);
+      near(bounded, [1 / Math.sqrt(5), 2 / Math.sqrt(5)], 1e-15);
+      near(contribution, [0.2, 0.4, 0.4, 0.8], 1e-15);
     }
   });
 
-  test("refuses bytes that are not a report of the task", () => {
+  test("refuses bytes that are not a report of the task, one by one and in sums", () => {
     const task = Task.parse(TASK);
+    const other = new Randomizer(Task.parse({ ...TASK, folds: 2 }), LIMITS).randomize(RECORD).bytes;
     const report = new Randomizer(task, LIMITS).randomize(RECORD).bytes;
     const altered = report.slice();
     altered[30] ^= 1;
-    throws(() => debiasedContribution(task, altered), "report", /checksum/);
-    throws(() => debiasedContribution(task, report.slice(1)), "report", /LDPR/);
-    throws(() => debiasedContribution(task, new Uint8Array()), "report", /0 bytes/);
-    throws(() => debiasedContribution(Task.parse({ ...TASK, folds: 2 }), report), "report", /answers task/);
-    throws(() => debiasedContribution(task, [...report]), "argument", /Uint8Array/);
+    const sum = new Aggregate(task);
+    for (const read of [(bytes) => debiasedContribution(task, bytes), (bytes) => sum.add(bytes)]) {
+      throws(() => read(altered), "report", /checksum/);
+      throws(() => read(report.slice(1)), "report", /LDPR/);
+      throws(() => read(new Uint8Array()), "report", /0 bytes/);
+      throws(() => read(other), "report", /task/);
+      throws(() => read([...report]), "argument", /Uint8Array/);
+    }
+    throws(() => sum.add(Buffer.concat([report, altered])), "report", /checksum/);
+    assert.equal(sum.records, 0);
   });
 });
 
@@ -145,12 +149,6 @@ describe("aggregates", () => {
     const task = Task.parse(TASK);
     const aggregate = new Aggregate(task);
     const report = new Randomizer(task, LIMITS).randomize(RECORD);
-    const altered = report.bytes;
-    altered[20] ^= 1;
-    throws(() => aggregate.add(Buffer.concat([report.bytes, altered])), "report", /checksum/);
-    throws(() => aggregate.add(new Uint8Array()), "report", /0 bytes/);
-    throws(() => aggregate.add(report.bytes.subarray(1)), "report", /LDPR/);
-    throws(() => aggregate.add("report"), "argument", /Uint8Array/);
     throws(() => recover(aggregate, { rank: 1 }), "aggregate", /no reports/);
     const other = new Aggregate(Task.parse({ ...TASK, folds: 2 }));
     throws(() => aggregate.merge(other), "aggregate", /task/);
@@ -554,16 +552,12 @@ describe("methods of the literature", () => {
 
   test("compare records, and their second moments, with what they are without privacy", () => {
     const [count, dimension] = [400, 5];
-    const records = Float64Array.from({ length: count * dimension }, (_, index) => {
-      const [row, column] = [Math.floor(index / dimension), index % dimension];
-      return (((row * (37 + 8 * column)) % 101) / 101 - 0.5) * (column < 2 ? 0.9 : 0.1);
-    });
+    const rows = rowsOfTwo(count, dimension);
+    const records = Float64Array.from(rows.flat());
     const secondMoment = new Float64Array(dimension * dimension);
-    for (let row = 0; row < count; row += 1) {
-      for (let entry = 0; entry < secondMoment.length; entry += 1) {
-        const [i, j] = [row * dimension + Math.floor(entry / dimension), row * dimension + (entry % dimension)];
-        secondMoment[entry] += (records[i] * records[j]) / count;
-      }
+    for (const row of rows) {
+      const products = row.flatMap((one) => row.map((other) => one * other));
+      products.forEach((product, entry) => (secondMoment[entry] += product / count));
     }
     const options = { dimension, rank: 2, epsilon: 2, methods: ["pca", "mod-sulq", "analyze-gauss"] };
     const ofRecords = compare({ ...options, records });

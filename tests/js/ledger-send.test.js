@@ -5,6 +5,7 @@ import { after, test } from "node:test";
 
 import { failure, LedgerError, SubmitError } from "../../pkg/errors.js";
 import { PrivacyLedger } from "../../pkg/ledger.js";
+import { instead } from "./globals.js";
 import {
   accepted, bytesOf, digestOf, down, entryOf, expired, idOf, newDevice, openOn, OWN, randomizerOf, slowOf, url,
 } from "./ledger-tools.js";
@@ -44,13 +45,6 @@ async function sending(verdict, device = newDevice()) {
 /** Never answers, but ends as the client's own does when its signal says so. */
 function silence(_, __, { signal }) {
   return new Promise((resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
-}
-
-/** In place of a global, until the test ends. */
-function instead(t, name, value) {
-  const before = Object.getOwnPropertyDescriptor(globalThis, name);
-  Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
-  t.after(() => (before ? Object.defineProperty(globalThis, name, before) : delete globalThis[name]));
 }
 
 /** Notes how long the signals last that end by themselves; `lasting` says what they last instead. */
@@ -324,10 +318,7 @@ test("what another tab does to the task counts here, before each attempt and at 
         await meddle();
         return { status: await between(), attempts: 2 };
       }, device);
-      const slow = {
-        ...randomizerOf(1),
-        randomize: async (...given) => (await meddle(), randomizerOf(1).randomize(...given)),
-      };
+      const slow = slowOf(1, async (...given) => (await meddle(), randomizerOf(1).randomize(...given)));
       const outcome = await ledger.send(when === "between attempts" ? randomizerOf(1) : slow, RECORD, OWN);
       assert.deepEqual(
         [outcome.status, outcome.error?.code, outcome.id],
@@ -376,13 +367,10 @@ test("of two tabs at once both send the report of the first", async () => {
   // Data that is deleted meanwhile comes back with the report.
   const lost = newDevice();
   const ledger = await openOn(lost, {}, { deliver: aggregator(() => { throw down(); }).deliver });
-  const deleting = {
-    ...randomizerOf(2),
-    randomize: (...given) => {
-      lost.change = newDevice().change;
-      return randomizerOf(2).randomize(...given);
-    },
-  };
+  const deleting = slowOf(2, (...given) => {
+    lost.change = newDevice().change;
+    return randomizerOf(2).randomize(...given);
+  });
   assert.equal((await ledger.send(deleting, RECORD, OWN)).status, "pending");
   const kept = { ...entryOf(randomizerOf(2)), bytes: bytesOf(2), attempted: true };
   assert.deepEqual(await lost.change((entries) => entries), [kept]);
@@ -455,11 +443,8 @@ test("one tab at a time sends a task's report, where there are locks; without it
   await assert.rejects(ledger.send(randomizerOf(4), RECORD, OWN), { message: "no locks here" });
   assert.equal(calls.length, 2);
   // A ledger that forgets is of one tab.
-  const forgetful = await openOn(
-    { openDatabase: () => Promise.reject("none") },
-    { onStorageDenied: () => true },
-    { deliver },
-  );
+  const denying = { openDatabase: () => Promise.reject("none") };
+  const forgetful = await openOn(denying, { onStorageDenied: () => true }, { deliver });
   assert.equal(forgetful.persistent, false);
   await forgetful.send(randomizerOf(1), RECORD, OWN);
   assert.deepEqual([requests.length, calls.length], [4, 3]);
@@ -479,16 +464,9 @@ test("when the device is back online a ledger flushes if its page wants that, un
   const device = newDevice();
   const flushed = [];
   const still = await openOn(device, {}, { deliver });
-  const ledger = await openOn(
-    device,
-    { flushOnline: true, onFlush: (outcomes) => flushed.push(outcomes) },
-    { deliver },
-  );
-  const unasked = await openOn(
-    device,
-    { flushOnline: false, onFlush: () => flushed.push("not asked for") },
-    { deliver },
-  );
+  const onFlush = (outcomes) => flushed.push(outcomes);
+  const ledger = await openOn(device, { flushOnline: true, onFlush }, { deliver });
+  const unasked = await openOn(device, { flushOnline: false, onFlush }, { deliver });
   assert.equal((await ledger.send(randomizerOf(1), RECORD, OWN)).retryOn, "online");
   assert.equal((await unasked.flush())[0].retryOn, "flush");
   calls.length = 0;

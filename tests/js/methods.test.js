@@ -11,7 +11,7 @@ import { Worker } from "node:worker_threads";
 
 import { compare, init, loadMethods, simulate } from "../../pkg/lab-node.js";
 import { researchBinary } from "../browser/aggregator.js";
-import { numericColumns } from "./task.js";
+import { numericColumns, rowsOfTwo } from "./task.js";
 import { throws } from "./throws.js";
 
 const LAB = new URL("../../pkg/lab-node.js", import.meta.url);
@@ -137,10 +137,7 @@ test("its numbers are those of the command line", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "ldp-pca-methods-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const [count, dimension] = [3000, 6];
-  const rows = Array.from({ length: count }, (_, row) => {
-    const value = (column) => (((row * (37 + 8 * column)) % 101) / 101 - 0.5) * (column < 2 ? 0.9 : 0.1);
-    return Array.from({ length: dimension }, (_, column) => value(column));
-  });
+  const rows = rowsOfTwo(count, dimension);
   const columns = numericColumns(dimension);
   const files = { records: join(folder, "records.csv"), schema: join(folder, "schema.json") };
   writeFileSync(files.records, [columns.map(({ name }) => name), ...rows].map((row) => `${row.join()}\n`).join(""));

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, test } from "node:test";
 
 import { failure } from "../../pkg/errors.js";
 import { anyOf, reach } from "../../pkg/reach.js";
+import { instead } from "./globals.js";
 
 const url = "https://a.example/path";
 const cause = new TypeError("no network");
@@ -134,13 +135,9 @@ test("it listens while it waits, and no longer", async () => {
 });
 
 test("it names a device that is offline, and an address without a scheme", async (t) => {
-  const before = Object.getOwnPropertyDescriptor(globalThis, "navigator") ?? { value: undefined, configurable: true };
-  t.after(() => Object.defineProperty(globalThis, "navigator", before));
-  const isOnline = (onLine) =>
-    Object.defineProperty(globalThis, "navigator", { value: { onLine }, configurable: true });
-  isOnline(false);
+  instead(t, "navigator", { onLine: false });
   assert.equal((await failed()).message, `no answer from ${url}: the device is offline`);
-  isOnline(true);
+  navigator.onLine = true;
   assert.match((await failed()).message, /is it down/);
   for (const bare of ["localhost:8099", "a-b.example:80/path"]) {
     assert.equal((await failed(bare)).message, `no answer from ${bare}: give http:// or https:// before it`);

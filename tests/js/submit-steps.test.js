@@ -8,6 +8,7 @@ import { asked } from "../../pkg/checks.js";
 import { ArgumentError, failure, SubmitError } from "../../pkg/errors.js";
 import { reportOf } from "../../pkg/report.js";
 import { absolute, checked, deliver, isFinal, issuedId, submit } from "../../pkg/submit.js";
+import { instead } from "./globals.js";
 import { bytesOf, digestOf, randomizerOf } from "./ledger-tools.js";
 
 const url = "https://aggregator.example";
@@ -420,8 +421,7 @@ test("an address is absolute, or relative to the page's", (t) => {
     assert.throws(() => absolute(given), told, given);
     assert.throws(() => checked({ url: new URL("http://s3cret@a.example") }), { code: "argument", message });
   }
-  globalThis.document = { baseURI: "https://page.example/a/b" };
-  t.after(() => delete globalThis.document);
+  instead(t, "document", { baseURI: "https://page.example/a/b" });
   assert.equal(absolute("../c").href, "https://page.example/c");
   assert.equal(absolute(" http://d.example ").href, "http://d.example/");
   for (const path of ["/@e/f", "@e/f", "e@2.json", "http://d.example:80/@e"]) assert.match(absolute(path).href, /@/);

@@ -31,6 +31,12 @@ export function numericColumns(count) {
   return Array.from({ length: count }, (_, index) => ({ name: `x${index}`, type: "numeric", offset: 0, scale: 1 }));
 }
 
+/** So many records of numbers, most of whose variance is along the first two. */
+export function rowsOfTwo(count, dimension) {
+  const value = (row, column) => (((row * (37 + 8 * column)) % 101) / 101 - 0.5) * (column < 2 ? 0.9 : 0.1);
+  return Array.from({ length: count }, (_, row) => Array.from({ length: dimension }, (_, column) => value(row, column)));
+}
+
 /** The mechanism of a second wave. */
 export const SIGNED_CAP = { type: "signed-cap", epsilon: 2, candidates: 32, cap: 6 };
 
