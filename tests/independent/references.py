@@ -1,4 +1,4 @@
-"""Computes other files of tests/vectors/accounting again: by the programs of others, or with scipy and mpmath.
+"""Computes other files of tests/vectors/accounting again: by the programs of others, or with scipy.
 
     python3 -m pip install scipy mpmath dp-accounting && python3 tests/independent/references.py
 
@@ -11,17 +11,11 @@ import math
 import dp_accounting
 import numpy
 from dp_accounting import rdp
-from margins import divergence_of_cap, normal_delta, solve, write_again
+from margins import divergence_of_cap, write_again
 from mpmath import mp
 from scipy import stats
 
 mp.dps = 60
-
-
-def analytic(case):
-    """The root in sigma of Balle & Wang's delta."""
-    excess = lambda log: normal_delta(mp.exp(log) / mp.sqrt(2), case["epsilon"])[0] - case["delta"]
-    return {"sigma": float(mp.exp(solve(excess, mp.log(1e-2), mp.log(1e5), 40)))}
 
 
 def dp_accounting_epsilon(curve, delta):
@@ -93,5 +87,5 @@ def shuffle(case):
 
 
 if __name__ == "__main__":
-    for results in (analytic, conversions, gaussian, shuffle):
+    for results in (conversions, gaussian, shuffle):
         write_again(f"{results.__name__}.json", ["scipy", "numpy", "mpmath", "dp-accounting"], results)

@@ -26,6 +26,8 @@ use proptest::sample::select;
 use proptest::test_runner::RngSeed;
 use rand::SeedableRng;
 
+use crate::support::{number, text};
+
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig {
         cases,
@@ -42,33 +44,6 @@ fn refused<E>(_: E) -> TestCaseError {
     TestCaseError::reject("refused")
 }
 
-fn number() -> impl Strategy<Value = f64> {
-    let edges = vec![
-        0.0,
-        -0.0,
-        1.0,
-        -1.0,
-        0.5,
-        2.0,
-        5e-324,
-        f64::MIN_POSITIVE,
-        1e-300,
-        1e-150,
-        1e-12,
-        1e-6,
-        16.0,
-        1e9,
-        1e150,
-        1e300,
-        f64::MAX,
-        f64::MIN,
-        f64::NAN,
-        f64::INFINITY,
-        f64::NEG_INFINITY,
-    ];
-    prop_oneof![2 => select(edges), 2 => 0.0..5.0, 1 => -10.0..10.0, 1 => any::<f64>()]
-}
-
 fn count() -> impl Strategy<Value = u64> {
     let edges = vec![0, 1, 2, 3, 1 << 31, 1 << 32, 1 << 40, 1 << 53, u64::MAX - 1, u64::MAX];
     prop_oneof![1 => select(edges), 2 => 0..10_000u64, 1 => any::<u64>()]
@@ -77,11 +52,6 @@ fn count() -> impl Strategy<Value = u64> {
 /// Sizes that are built as well as those that must be refused before anything is.
 fn size() -> impl Strategy<Value = usize> {
     prop_oneof![6 => 0..6usize, 1 => select(vec![1 << 16, usize::MAX / 2, usize::MAX])]
-}
-
-fn text() -> impl Strategy<Value = String> {
-    let edges = ["", " ", "0", "1", "NaN", "inf", "1e999", "null", "{}", "[]", "\u{feff}", "\0", "c1", "a", "other"];
-    prop_oneof![2 => select(edges.map(str::to_owned).to_vec()), 1 => ".{0,8}"]
 }
 
 fn epsilon() -> impl Strategy<Value = Epsilon> {

@@ -18,25 +18,7 @@ use proptest::sample::{Index, select};
 use rand::SeedableRng;
 use serde_json::json;
 
-fn text() -> impl Strategy<Value = String> {
-    prop_oneof![
-        3 => "[a-c]{1,2}",
-        1 => select(vec![
-            "", " ", "0", "1", "NaN", "inf", "-0", "1e999", "\u{feff}", "\"", "a,b", "é", "\u{202e}", "\0", "c1",
-        ])
-        .prop_map(str::to_owned),
-        1 => ".{0,12}",
-    ]
-}
-
-fn number() -> impl Strategy<Value = f64> {
-    prop_oneof![
-        2 => select(vec![0.0, -0.0, 1.0, -1.0, 0.1, f64::MIN_POSITIVE, 5e-324, f64::MAX, -f64::MAX, 1e-300, 1e300]),
-        1 => select(vec![f64::NAN, f64::INFINITY, f64::NEG_INFINITY]),
-        3 => -10.0..10.0,
-        1 => any::<f64>(),
-    ]
-}
+use crate::support::{number, text};
 
 fn column() -> impl Strategy<Value = Column> {
     let unseen = select(vec![Unseen::Zero, Unseen::Other]);

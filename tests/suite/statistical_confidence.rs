@@ -9,14 +9,14 @@ use ldp_pca::internal::law::NoiseLaw;
 use ldp_pca::internal::mechanism::{Moments as _, Summable as _, triangle};
 use ldp_pca::internal::recovery::{Bootstrap, bootstrap};
 use ldp_pca::mechanism::{LocalRandomizer as _, MechanismSpec};
-use ldp_pca::prediction::{Planner, Spectrum, predict_from_estimate};
+use ldp_pca::prediction::predict_from_estimate;
 use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::recovery::{Rank, principal_components};
 use ldp_pca::report::ReportId;
 use ldp_pca::schema::Schema;
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
 use ldp_pca::task::{Folds, Task};
-use ldp_pca_simulation::{RecoveryMethod, Reports, SpikedModel, SpikedSpectrum, Trial};
+use ldp_pca_simulation::SpikedModel;
 use nalgebra::DMatrix;
 use rand::{Rng as _, SeedableRng};
 
@@ -25,17 +25,11 @@ use crate::support::{double_cap, gaussian};
 const SIGNAL: f64 = 20.0;
 
 /// One collection: the estimate from reports that were really randomized, and the population's subspace.
-fn collect(
-    spec: MechanismSpec,
-    dimension: usize,
-    rank: Rank,
-    records: u64,
-    stream: u64,
-) -> (DMatrix<f64>, NoiseLaw, SpikedModel) {
+fn collect(spec: MechanismSpec, rank: Rank, records: u64, stream: u64) -> (DMatrix<f64>, NoiseLaw, SpikedModel) {
     let mut rng = ChaCha12Rng::seed_from_u64(2);
     rng.set_stream(stream);
-    let population = SpikedModel::draw(dimension, rank, SIGNAL, None, &mut rng).unwrap();
-    let mechanism = spec.build(dimension, Bounding::UnitNorm).unwrap();
+    let population = SpikedModel::draw(16, rank, SIGNAL, None, &mut rng).unwrap();
+    let mechanism = spec.build(16, Bounding::UnitNorm).unwrap();
     let mut sums = vec![0; triangle(mechanism.state_dimension())];
     let mut left = records;
     while left > 0 {
@@ -62,27 +56,21 @@ struct Covered {
     bootstrap: Bootstrap,
 }
 
-fn collections(
-    spec: MechanismSpec,
-    dimension: usize,
-    rank: usize,
-    records: u64,
-    count: u64,
-    replicates: usize,
-) -> Vec<Covered> {
-    let rank = Rank::new(rank).unwrap();
+/// 40 collections of one population's law, with 100 replicates each.
+fn collections(spec: MechanismSpec, records: u64) -> Vec<Covered> {
+    let rank = Rank::new(2).unwrap();
     let one = |stream| {
-        let (estimate, law, population) = collect(spec, dimension, rank, records, stream);
+        let (estimate, law, population) = collect(spec, rank, records, stream);
         let components = principal_components(&estimate, rank).unwrap();
         let error = sin_theta_squared(&Subspace::new(&components.vectors).unwrap(), population.subspace()).unwrap();
         let mut rng = ChaCha12Rng::seed_from_u64(3);
         rng.set_stream(stream);
         let pca = |matrix: &DMatrix<f64>| Ok(Some(principal_components(matrix, rank)?.into()));
         let go_on = |_| ControlFlow::Continue(());
-        let (bootstrap, _) = bootstrap(&estimate, (&law, &[]), replicates, pca, None, &mut rng, go_on).unwrap();
+        let (bootstrap, _) = bootstrap(&estimate, (&law, &[]), 100, pca, None, &mut rng, go_on).unwrap();
         Covered { error, bootstrap }
     };
-    (0..count).map(one).collect()
+    (0..40).map(one).collect()
 }
 
 /// 40 collections of each kind. True 95 % intervals would miss six or more with probability 1.4 % under other seeds; of
@@ -90,7 +78,7 @@ fn collections(
 #[test]
 fn intervals_cover_the_true_error() {
     for (spec, records) in [(double_cap(2.0), 6000), (double_cap(1.0), 8000), (gaussian(4.0), 6000)] {
-        let results = collections(spec, 16, 2, records, 40, 100);
+        let results = collections(spec, records);
         let covered = |level: f64| {
             let inside = |one: &&Covered| {
                 let interval = one.bootstrap.interval(level);
@@ -101,54 +89,6 @@ fn intervals_cover_the_true_error() {
         assert!(covered(0.95) >= 35, "{spec:?}: {}", covered(0.95));
         assert!((14..=36).contains(&covered(0.6)), "{spec:?}: {}", covered(0.6));
     }
-}
-
-/// The ratio of simulated to predicted errors wherever the prediction is below half of the rank. One trial strays by
-/// about sqrt(2 / (k (d - k))), 15 to 35 %, which four trials halve: three standard errors. The median of the ten
-/// settings strays by some 4 %.
-#[test]
-fn predictions_are_those_of_simulation() {
-    let settings = [
-        (20, 1, double_cap(1.0), 20_000),
-        (20, 2, double_cap(2.0), 10_000),
-        (20, 3, double_cap(4.0), 5_000),
-        (40, 3, double_cap(2.0), 20_000),
-        (40, 5, double_cap(4.0), 8_000),
-        (60, 2, double_cap(2.0), 10_000),
-        (60, 1, double_cap(4.0), 5_000),
-        (20, 1, gaussian(2.0), 10_000),
-        (20, 2, gaussian(4.0), 10_000),
-        (40, 3, gaussian(4.0), 20_000),
-    ];
-    let ratio = |(dimension, rank, spec, records): (usize, usize, MechanismSpec, u64)| {
-        let mechanisms = [spec.build(dimension, Bounding::UnitNorm).unwrap()];
-        let rank = Rank::new(rank).unwrap();
-        let trials = 4;
-        let mut simulated = 0.0;
-        for stream in 0..trials {
-            let mut rng = ChaCha12Rng::seed_from_u64(5);
-            rng.set_stream(stream);
-            let population = SpikedModel::draw(dimension, rank, SIGNAL, None, &mut rng).unwrap();
-            let (reports, centring) = (Reports::Randomized, None);
-            let trial = Trial { population: &population, mechanisms: &mechanisms, records, rank, reports, centring };
-            let result = trial.run(&[RecoveryMethod::Pca], &mut rng, |_| {}).unwrap();
-            simulated += result.by_mechanism[0][0].sin_theta_squared / trials as f64;
-        }
-        let k = rank.value();
-        let SpikedSpectrum { signal, bulk } = SpikedSpectrum::new(dimension, rank, SIGNAL).unwrap();
-        let spectrum = Spectrum::new(dimension, vec![signal; k], bulk).unwrap();
-        let planner = Planner::new(spectrum, rank, (&mechanisms[0]).into(), Bounding::UnitNorm).unwrap();
-        let epsilon = mechanisms[0].guarantee().epsilon;
-        let predicted = planner.predict(epsilon, records).unwrap().sin_theta_squared;
-        assert!(predicted < 0.5 * k as f64, "{predicted}");
-        simulated / predicted
-    };
-    let mut ratios = settings.map(ratio);
-    println!("{ratios:.3?}");
-    ratios.sort_by(f64::total_cmp);
-    assert!(ratios[0] > 0.5 && ratios[9] < 1.5, "{ratios:?}");
-    let median = 0.5 * (ratios[4] + ratios[5]);
-    assert!((0.9..1.1).contains(&median), "{ratios:?}");
 }
 
 /// An estimate predicts its own error, within the spread of one collection and of the eigenvalues.
@@ -221,39 +161,5 @@ fn single_reports_have_the_variances_of_the_law() {
         assert!((0.93..1.02).contains(&across), "{spec:?}: {across}");
         assert!((0.96..1.08).contains(&bulk), "{spec:?}: {bulk}");
         assert!(among < 1.04 && along < 1.04, "{spec:?}: {among} {along}");
-    }
-}
-
-/// The documented coverage: of 100 collections at least 90 are inside their nominal 95 % intervals. Ten minutes.
-#[test]
-#[ignore = "ten minutes"]
-fn coverage_of_100_collections() {
-    let settings = [
-        (double_cap(2.0), 20_000),
-        (double_cap(4.0), 20_000),
-        (double_cap(1.0), 40_000),
-        (double_cap(1.0), 20_000),
-        (double_cap(1.0), 10_000),
-        (double_cap(1.0), 3_000),
-        (gaussian(4.0), 20_000),
-        (gaussian(2.0), 20_000),
-        (gaussian(2.0), 10_000),
-    ];
-    for (spec, records) in settings {
-        let results = collections(spec, 40, 3, records, 100, 200);
-        let intervals: Vec<_> = results.iter().map(|r| (r.error, r.bootstrap.interval(0.95))).collect();
-        let inside = intervals.iter().filter(|(e, i)| i.lower <= *e && *e <= i.upper).count();
-        let below = intervals.iter().filter(|(e, i)| *e < i.lower).count();
-        let mean = |f: &dyn Fn(&Covered) -> f64| results.iter().map(f).sum::<f64>() / results.len() as f64;
-        assert!(inside >= 90, "{spec:?} n {records}: {inside}");
-        println!(
-            "{spec:?} n {records}: inside {inside} below {below} mean error {:.4} median {:.4} lower \
-                {:.4} upper {:.4} distinguishable {:.2}",
-            mean(&|r| r.error),
-            mean(&|r| r.bootstrap.median()),
-            mean(&|r| r.bootstrap.interval(0.95).lower),
-            mean(&|r| r.bootstrap.interval(0.95).upper),
-            mean(&|r| r.bootstrap.components.iter().filter(|c| c.distinguishable).count() as f64),
-        );
     }
 }

@@ -1,7 +1,9 @@
-//! The mechanisms that tests share.
+//! The mechanisms and generated values that tests share.
 
 use ldp_pca::mechanism::{Calibration, MechanismSpec};
 use ldp_pca::privacy::{Delta, Epsilon};
+use proptest::prelude::*;
+use proptest::sample::select;
 
 /// The double-cap mechanism with the recommended number of candidates and the best cap.
 pub(crate) fn double_cap(epsilon: f64) -> MechanismSpec {
@@ -15,4 +17,27 @@ pub(crate) fn gaussian(epsilon: f64) -> MechanismSpec {
         delta: Delta::new(1e-6).unwrap(),
         calibration: Calibration::Analytic,
     }
+}
+
+/// Numbers of every size, and those that are none.
+pub(crate) fn number() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        2 => select(vec![0.0, -0.0, 1.0, -1.0, 0.1, f64::MIN_POSITIVE, 5e-324, f64::MAX, -f64::MAX, 1e-300, 1e300]),
+        1 => select(vec![f64::NAN, f64::INFINITY, f64::NEG_INFINITY]),
+        3 => -10.0..10.0,
+        1 => any::<f64>(),
+    ]
+}
+
+/// Short texts, some with a meaning for readers of numbers, JSON or tables.
+pub(crate) fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        3 => "[a-c]{1,2}",
+        1 => select(vec![
+            "", " ", "0", "1", "NaN", "inf", "-0", "1e999", "null", "{}", "[]", "\u{feff}", "\"", "a,b", "é",
+            "\u{202e}", "\0", "c1", "other",
+        ])
+        .prop_map(str::to_owned),
+        1 => ".{0,12}",
+    ]
 }
