@@ -94,13 +94,6 @@ mod tests {
         assert_eq!((lower(0, 0, 0.1), upper(0, 0, 0.1)), (0.0, 1.0));
     }
 
-    /// The interval for 8 of 10 at 95 %, as every table of it has it.
-    #[test]
-    fn a_published_interval() {
-        assert!((lower(8, 10, 0.025) - 0.443_904_5).abs() < 1e-6, "{}", lower(8, 10, 0.025));
-        assert!((upper(8, 10, 0.025) - 0.974_789_3).abs() < 1e-6, "{}", upper(8, 10, 0.025));
-    }
-
     /// Both sides of a bound.
     #[test]
     fn what_a_bound_excludes_is_more_or_fewer() {

@@ -239,22 +239,6 @@ mod tests {
     use crate::record::{Bounding, Radius};
     use crate::schema::{Column, ColumnKind, Schema};
 
-    #[test]
-    fn augmented_records_are_in_the_ball_and_hold_the_constant_last() {
-        let clip = Bounding::Clip { radius: Radius::new(2.0).unwrap() };
-        for weight in [0.01, 0.25, 0.5, 0.99] {
-            let centring = Centring::new(weight).unwrap();
-            for (bounding, length) in [(Bounding::UnitNorm, 1.0), (clip, 0.25)] {
-                let record = BoundedRecord::new(vec![0.3, 0.0, -0.4], bounding).unwrap();
-                let augmented = centring.augment(&record);
-                assert_eq!((augmented.dimension(), augmented.bounding()), (4, bounding));
-                let energy: f64 = augmented.coordinates().iter().map(|y| y * y).sum();
-                assert!((energy - ((1.0 - weight) * length * length + weight)).abs() < 1e-15, "{weight} {energy}");
-                assert!((augmented.coordinates()[3].powi(2) - weight).abs() < 1e-15);
-            }
-        }
-    }
-
     /// Weights whose square roots are short: every coordinate is multiplied once, the constant comes last and once,
     /// whatever the record holds.
     #[test]
@@ -266,6 +250,7 @@ mod tests {
                 let record = BoundedRecord::new(row.clone(), unit).unwrap();
                 assert_eq!(record.coordinates(), row);
                 let augmented = centring.augment(&record);
+                assert_eq!((augmented.dimension(), augmented.bounding()), (row.len() + 1, unit));
                 let (last, first) = augmented.coordinates().split_last().unwrap();
                 assert!((last - constant).abs() < 2e-16, "{weight}: {last}");
                 for (y, x) in first.iter().zip(&row) {

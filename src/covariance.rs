@@ -671,28 +671,32 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_estimate_is_the_mean_of_what_its_reports_say_alone() {
-        for mechanism in [
-            r#"{"type": "double-cap", "epsilon": 2, "candidates": 64, "cap": 8}"#,
-            r#"{"type": "gaussian", "epsilon": 2, "delta": 1e-6, "calibration": "analytic"}"#,
-        ] {
-            let task = Task::from_json(&format!(
-                r#"{{"version": 1, "schema": {{"columns": [
-                    {{"name": "a", "type": "numeric", "offset": 0, "scale": 1}},
-                    {{"name": "b", "type": "numeric", "offset": 0, "scale": 1}}
-                ]}}, "bounding": {{"type": "clip", "radius": 3}}, "mechanism": {mechanism}, "folds": 3}}"#
-            ))
-            .unwrap();
-            let record = task.bound(vec![1.0, -2.0]).unwrap();
+    fn estimates_are_linear_in_the_reports_and_in_the_folds() {
+        for (mechanism, centred) in [DOUBLE_CAP, GAUSSIAN].into_iter().flat_map(|name| [(name, false), (name, true)]) {
+            let task = task(mechanism, centred, 3);
+            let record = task.bound(vec![1.0, -2.0, 0.5]).unwrap();
             let mut rng = ChaCha20Rng::from_seed([7; 32]);
             let reports: Vec<Report> =
-                (0..20).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect();
+                (0..30).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect();
             let mut aggregate = Aggregate::empty(&task);
             aggregate.accumulate(&task, &reports).unwrap();
-            let together = Covariance::estimate(&aggregate, &task).unwrap();
-            let alone: DMatrix<f64> =
-                reports.iter().map(|report| of_report(report, &task).unwrap().matrix().clone()).sum();
-            assert!((together.matrix() * 20.0 - &alone).norm() < 1e-9 * alone.norm());
+            let mean = |estimate: &Covariance| estimate.mean().map(|mean| DVector::from_row_slice(mean.values()));
+            let whole = Covariance::estimate(&aggregate, &task).unwrap();
+            let is_whole = |parts: Vec<Covariance>| {
+                let share = |part: &Covariance| part.records() as f64 / 30.0;
+                let moments: DMatrix<f64> = parts.iter().map(|part| part.second_moment() * share(part)).sum();
+                assert_eq!(parts.iter().map(Covariance::records).sum::<u64>(), 30);
+                assert!((moments - whole.second_moment()).norm() < 1e-10 * whole.second_moment().norm());
+                if let Some(expected) = mean(&whole) {
+                    let found: DVector<f64> = parts.iter().map(|part| mean(part).unwrap() * share(part)).sum();
+                    assert!((&found - &expected).norm() < 1e-10 * expected.norm(), "{found} {expected}");
+                }
+            };
+            is_whole(reports.iter().map(|report| of_report(report, &task).unwrap()).collect());
+            for fold in 0..3 {
+                let parts = [of_fold(&aggregate, &task, fold), without_fold(&aggregate, &task, fold)];
+                is_whole(parts.map(Result::unwrap).to_vec());
+            }
         }
     }
 
@@ -742,31 +746,6 @@ pub(crate) mod tests {
                 }
             }
             assert!(moved > nearly * bound, "{centring} {moved} {bound}");
-        }
-    }
-
-    #[test]
-    fn a_fold_and_the_rest_weigh_up_to_the_whole() {
-        let task = Task::from_json(
-            r#"{"version": 1, "schema": {"columns": [
-                {"name": "a", "type": "numeric", "offset": 0, "scale": 1},
-                {"name": "b", "type": "numeric", "offset": 0, "scale": 1}
-            ]}, "bounding": {"type": "unit-norm"},
-            "mechanism": {"type": "double-cap", "epsilon": 2, "candidates": 64, "cap": 8}, "folds": 3}"#,
-        )
-        .unwrap();
-        let record = task.bound(vec![1.0, -2.0]).unwrap();
-        let mut rng = ChaCha20Rng::from_seed([8; 32]);
-        let reports: Vec<Report> = (0..30).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect();
-        let mut aggregate = Aggregate::empty(&task);
-        aggregate.accumulate(&task, &reports).unwrap();
-        let whole = Covariance::estimate(&aggregate, &task).unwrap();
-        for fold in 0..3 {
-            let part = of_fold(&aggregate, &task, fold).unwrap();
-            let rest = without_fold(&aggregate, &task, fold).unwrap();
-            assert_eq!(part.records() + rest.records(), 30);
-            let sum = part.matrix() * part.records() as f64 + rest.matrix() * rest.records() as f64;
-            assert!((sum / 30.0 - whole.matrix()).norm() < 1e-12 * whole.matrix().norm());
         }
     }
 }

@@ -527,29 +527,6 @@ mod tests {
         }
     }
 
-    /// The spent budget of a booked task stays spent, whether its report was recorded, lost or never made, and through
-    /// every document.
-    #[test]
-    fn two_tasks_cost_the_same_whatever_became_of_their_reports() {
-        let (first, second) = (cap(3, 1.25), cap(4, 0.5));
-        for becomes in 0..4 {
-            let mut ledger = ledger(2.0, None, Filter::Sums);
-            for (place, task) in [&first, &second].into_iter().enumerate() {
-                let booking = booked(&mut ledger, task);
-                if becomes >> place & 1 == 1 {
-                    ledger.record(booking, report(task)).unwrap();
-                }
-                ledger = Ledger::from_json(&ledger.to_json()).unwrap();
-            }
-            for task in [&first, &second, &first] {
-                assert!(matches!(ledger.book(task), Decision::Spent | Decision::Resend(_)));
-            }
-            assert_eq!((ledger.spent(), ledger.remaining(), ledger.entries().len()), (1.75, 0.25, 2));
-            assert!(matches!(ledger.book(&cap(5, 0.5)), Decision::Refuse { remaining: 0.25, needed: 0.5 }));
-            assert!(matches!(ledger.book(&cap(5, 0.25)), Decision::Grant { remaining: 0.0, .. }));
-        }
-    }
-
     #[test]
     fn the_filter_decides_how_much_fits() {
         let of = |filter: Filter| {

@@ -329,27 +329,6 @@ mod tests {
     }
 
     #[test]
-    fn any_order_and_grouping_gives_the_same_bytes() {
-        for task in tasks() {
-            let mut reports = reports(&task, 700);
-            let mut whole = Aggregate::empty(&task);
-            whole.accumulate(&task, &reports).unwrap();
-            assert_eq!(whole.records(), 700);
-            reports.reverse();
-            let mut merged = Aggregate::empty(&task);
-            for part in reports.chunks(97).rev() {
-                let mut partial = Aggregate::empty(&task);
-                for report in part {
-                    partial.accumulate(&task, std::slice::from_ref(report)).unwrap();
-                }
-                merged.merge(&partial).unwrap();
-            }
-            assert_eq!(merged.to_bytes(), whole.to_bytes());
-            assert_eq!(Aggregate::from_bytes(&whole.to_bytes(), &task).unwrap(), whole);
-        }
-    }
-
-    #[test]
     fn taking_reports_out_gives_the_sum_of_the_others() {
         for task in tasks() {
             let all = reports(&task, 1500);

@@ -123,19 +123,15 @@ mod tests {
         let one = || DMatrix::from_row_slice(2, 1, &[1.0, 0.0]);
         let variances = |value| DVector::from_element(1, value);
         let refused = |result: Result<SpikedCovariance, NoiseError>| result.unwrap_err();
-        assert!(matches!(
-            refused(SpikedCovariance::new(one() * 2.0, variances(1.0), 0.0)),
-            NoiseError::Components { .. }
-        ));
-        assert!(matches!(
-            refused(SpikedCovariance::new(one() * f64::NAN, variances(1.0), 0.0)),
-            NoiseError::Components { .. }
-        ));
-        assert!(matches!(refused(SpikedCovariance::new(one(), DVector::zeros(2), 0.0)), NoiseError::Components { .. }));
-        assert!(matches!(
-            refused(SpikedCovariance::new(DMatrix::zeros(0, 0), DVector::zeros(0), 0.0)),
-            NoiseError::Components { .. }
-        ));
+        for (components, variances) in [
+            (one() * 2.0, variances(1.0)),
+            (one() * f64::NAN, variances(1.0)),
+            (one(), DVector::zeros(2)),
+            (DMatrix::zeros(0, 0), DVector::zeros(0)),
+        ] {
+            let refused = refused(SpikedCovariance::new(components, variances, 0.0));
+            assert!(matches!(refused, NoiseError::Components { .. }), "{refused}");
+        }
         for bad in [-1e-3, f64::NAN, f64::INFINITY] {
             assert!(matches!(refused(SpikedCovariance::new(one(), variances(bad), 0.0)), NoiseError::Variance(_)));
             assert!(matches!(refused(SpikedCovariance::new(one(), variances(1.0), bad)), NoiseError::Variance(_)));

@@ -139,6 +139,7 @@ mod tests {
     use crate::mechanism::{LocalRandomizer, Mechanism, MechanismSpec, PayloadError, RandomizeError};
     use crate::privacy::tests::{delta, epsilon};
     use crate::record::{BoundedRecord, Bounding, Radius, RecordError};
+    use crate::sampling::bits::tests::FailingSource;
 
     /// Of three features: with one byte an entry and with two.
     fn mechanisms() -> Vec<(Mechanism, Bounding)> {
@@ -167,6 +168,15 @@ mod tests {
                 let error = RandomizeError::Record(RecordError::Dimension { expected: 3, found });
                 assert_eq!(randomized(&mechanism, &record), Err(error));
             }
+        }
+    }
+
+    #[test]
+    fn a_failing_source_gives_an_error_and_no_payload() {
+        for (mechanism, bounding) in mechanisms() {
+            let record = BoundedRecord::new(vec![0.3; 3], bounding).unwrap();
+            let mut source = FailingSource { left: 0 };
+            assert!(mechanism.randomize_with_rng(&record, &[0; 16], ReportId::new([0; 16]), &mut source).is_err());
         }
     }
 

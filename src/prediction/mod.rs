@@ -495,7 +495,12 @@ mod tests {
         assert_eq!(refused(vec![0.5; 3], 0.25), (3.0, "must"));
         assert_eq!(refused(vec![0.5, 0.25f64.next_down()], 0.25), (0.25f64.next_down(), "signal"));
         assert_eq!(refused(vec![], -f64::MIN_POSITIVE), (-f64::MIN_POSITIVE, "bulk"));
-        assert!(matches!(Spectrum::new(0, vec![], 0.0), Err(PredictionError::Spectrum { .. })));
+        for (dimension, signals, bulk) in
+            [(0, vec![], 0.0), (3, vec![0.5], f64::NAN), (3, vec![f64::INFINITY], 0.1), (3, vec![0.05], 0.1)]
+        {
+            let refused = Spectrum::new(dimension, signals, bulk);
+            assert!(matches!(refused, Err(PredictionError::Spectrum { .. })), "{refused:?}");
+        }
         // The rest of 1 is spread over the other eigenvalues. Signals are not refused because of rounding.
         assert_eq!(Spectrum::of_unit_trace(4, vec![0.5, 0.25]).unwrap().bulk(), 0.125);
         for sum in [1.0, 1.0 + 0.9e-9] {
@@ -533,16 +538,7 @@ mod tests {
     }
 
     #[test]
-    fn spectra_and_ranks_that_make_no_sense_are_refused() {
-        for (signals, bulk) in [
-            (vec![0.5], -0.1),
-            (vec![0.5], f64::NAN),
-            (vec![0.05], 0.1),
-            (vec![f64::INFINITY], 0.1),
-            (vec![0.5, 0.5, 0.5], 0.1),
-        ] {
-            assert!(matches!(Spectrum::new(3, signals, bulk), Err(PredictionError::Spectrum { .. })));
-        }
+    fn ranks_and_laws_of_other_dimensions_are_refused() {
         let spectrum = Spectrum::new(3, vec![0.5], 0.25).unwrap();
         let law = double_cap_law(4, 1.0, 10);
         assert_eq!(predict(&spectrum, rank(1), &law), Err(PredictionError::Dimension { expected: 4, found: 3 }));

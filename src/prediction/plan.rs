@@ -643,18 +643,6 @@ mod tests {
         assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
     }
 
-    /// The setting of Wang & Xu's synthetic experiments: unit-norm records have a thousand times their eigenvalues.
-    #[test]
-    fn the_published_setting_is_far_below_the_threshold() {
-        let spectrum = Spectrum::new(40, vec![1.0 / 200.0; 3], 1.0 / 400.0).unwrap();
-        let family = MechanismFamily::WangXu { delta: delta(1e-4) };
-        let planner = Planner::new(spectrum, Rank::new(3).unwrap(), family, Bounding::UnitNorm).unwrap();
-        let least = planner.threshold_records(epsilon(0.5)).unwrap()[0].unwrap();
-        assert!(least > 1000 * 100_000, "{least}");
-        let prediction = planner.predict(epsilon(0.5), 100_000).unwrap();
-        assert!(prediction.sin_theta_squared > 0.98 * prediction.uninformed, "{prediction:?}");
-    }
-
     #[test]
     fn shuffled_reports_may_say_more_and_the_batch_keeps_its_promise() {
         use crate::privacy::amplification::amplify;

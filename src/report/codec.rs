@@ -186,20 +186,11 @@ mod tests {
     }
 
     #[test]
-    fn reports_survive_their_bytes() {
+    fn the_bytes_are_laid_out_as_documented() {
         for (task, length) in [(double_cap(), 35), (gaussian(), 48)] {
             let report = report(&task);
-            assert_eq!(report.to_bytes().len(), length);
-            assert_eq!(report_bytes(&task), length);
-            assert_eq!(Report::from_bytes(&report.to_bytes(), &task).unwrap(), report);
-        }
-    }
-
-    #[test]
-    fn the_bytes_are_laid_out_as_documented() {
-        for task in [double_cap(), gaussian()] {
-            let report = report(&task);
             let bytes = report.to_bytes();
+            assert_eq!((bytes.len(), report_bytes(&task)), (length, length));
             assert_eq!(&bytes[..5], b"LDPR\x01");
             assert_eq!(bytes[5..13], task.digest().as_bytes()[..8]);
             assert_eq!(bytes[13..29], *report.id().as_bytes());
@@ -247,12 +238,6 @@ mod tests {
         assert_eq!(shorter, Err(ReportError::Length { expected: 35, found: 32 }));
         let longer = [bytes.as_slice(), &[0]].concat();
         assert_eq!(Report::from_bytes(&longer, &task), Err(ReportError::Length { expected: 35, found: 36 }));
-        let mut version = bytes.clone();
-        version[4] = 2;
-        assert_eq!(Report::from_bytes(&version, &task), Err(ReportError::Version(2)));
-        let mut magic = bytes.clone();
-        magic[0] = b'X';
-        assert_eq!(Report::from_bytes(&magic, &task), Err(ReportError::Magic));
         // Only a payload can be wrong under a right checksum: the last of 64 candidates is valid, the next is not.
         let with_index = |index: u16| {
             let content = [&bytes[..29], &index.to_le_bytes()].concat();

@@ -101,6 +101,11 @@ pub(crate) mod tests {
         }
     }
 
+    /// A word that gives `draw` for a number below `bound`, and is not drawn again.
+    pub(crate) fn word_of(draw: u64, bound: u64) -> u64 {
+        if draw >= bound.wrapping_neg() % bound { draw } else { draw + bound }
+    }
+
     impl TryRng for ScriptedSource {
         type Error = std::io::Error;
         fn try_next_u32(&mut self) -> Result<u32, Self::Error> {

@@ -469,15 +469,6 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_record_without_a_direction_has_the_last_axis() {
-        for refinement in extreme_refinements() {
-            let u = refinement.direction(&vec![0.0; refinement.dimension()]);
-            let (last, others) = u.split_last().unwrap();
-            assert!(*last == 1.0 && others.iter().all(|&u| u == 0.0));
-        }
-    }
-
-    #[test]
     fn roots_are_rounded_up() {
         for root in (0..2000).chain((1 << 28)..(1 << 28) + 9).chain((1 << 31) - 9..1 << 31u64) {
             for (square, expected) in [(root * root, root), (root * root + 1, root + 1)] {

@@ -153,37 +153,6 @@ fn noise_alone_ends_at_the_stated_edge() {
     }
 }
 
-#[test]
-fn the_second_moments_are_linear_in_the_reports() {
-    for mechanism in mechanisms(2.0) {
-        for bounding in [Bounding::UnitNorm, clip()] {
-            let task = task(5, bounding, mechanism, 2, 0.3);
-            let mut rng = ChaCha12Rng::seed_from_u64(3);
-            let record = task.bound(population()[0].clone()).unwrap();
-            let reports: Vec<Report> =
-                (0..20).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect();
-            let mut aggregate = Aggregate::empty(&task);
-            aggregate.accumulate(&task, &reports).unwrap();
-            let together = Covariance::estimate(&aggregate, &task).unwrap();
-            let alone = reports.iter().map(|report| {
-                let mut aggregate = Aggregate::empty(&task);
-                aggregate.accumulate(&task, core::slice::from_ref(report)).unwrap();
-                Covariance::estimate(&aggregate, &task).unwrap()
-            });
-            let (mut moments, mut means) = (DMatrix::<f64>::zeros(5, 5), vec![0.0; 5]);
-            for report in alone {
-                moments += report.second_moment() / 20.0;
-                let values = report.mean().unwrap().values().to_vec();
-                means.iter_mut().zip(values).for_each(|(mean, value)| *mean += value / 20.0);
-            }
-            assert!((together.second_moment() - &moments).norm() < 1e-10 * moments.norm());
-            for (mean, expected) in together.mean().unwrap().values().iter().zip(means) {
-                assert!((mean - expected).abs() < 1e-12);
-            }
-        }
-    }
-}
-
 /// The purpose of centring: without it, a mean that is longer than any spread is the first component.
 #[test]
 fn the_mean_is_no_component_of_a_centred_task() {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::privacy::tests::epsilon;
 use crate::record::Radius;
-use crate::sampling::bits::tests::ScriptedSource;
+use crate::sampling::bits::tests::{ScriptedSource, word_of};
 use crate::task::TaskMechanism;
 
 const KEY: [u8; 16] = [7; 16];
@@ -25,11 +25,6 @@ fn records() -> Vec<BoundedRecord> {
     let along = lengths.map(|length| vec![0.0, length, 0.0]);
     let others = [vec![1.0, 1.0, 1.0], vec![f64::NAN, 0.1, f64::INFINITY], vec![f64::MAX; 3], vec![-1e-200; 3]];
     along.into_iter().chain(others).map(|values| BoundedRecord::new(values, clip()).unwrap()).collect()
-}
-
-/// A word that gives `draw` for a number below `bound`, and is not drawn again.
-fn word_of(draw: u64, bound: u64) -> u64 {
-    if draw >= bound.wrapping_neg() % bound { draw } else { draw + bound }
 }
 
 /// The whole randomizer with words at both ends of every weight of every index: each has exactly its weight, for every

@@ -174,11 +174,8 @@ mod tests {
     fn dates_are_told_from_numbers_and_texts() {
         for text in [
             "2024-02-29",
-            "2024/2/9",
             "29.2.2024",
-            "2/29/24",
             "12-31-1999",
-            "2024-02",
             "29 Feb 2024",
             "Feb 29, 2024",
             "29-feb-2024",
@@ -187,27 +184,17 @@ mod tests {
             "2024-02-29 12:30",
             "29.02.2024 09:15:00.5",
             "20240229T123000:00",
+            "2024/2/9",
+            "2/29/24",
+            "2024-02",
         ] {
             assert_eq!(Looks::of(text), Looks::Date, "{text}");
         }
-        for text in [
-            "2024-13-01",
-            "2024-02-40",
-            "13/13/2024",
-            "0/1/2024",
-            "1.234.567",
-            "10.0.0.1",
-            "1-2",
-            "a-b-c",
-            "12:30",
-            "3024-01-01",
-            "may",
-            "Mayor 12",
-            "1 2 3",
-            "40 May",
-            "room 12",
-            "2024-2",
-        ] {
+        let long = ["2024-13-01", "2024-02-40", "13/13/2024", "1.234.567", "3024-01-01"];
+        let short = [
+            "0/1/2024", "10.0.0.1", "1-2", "a-b-c", "12:30", "may", "Mayor 12", "1 2 3", "40 May", "room 12", "2024-2",
+        ];
+        for text in long.into_iter().chain(short) {
             assert_ne!(Looks::of(text), Looks::Date, "{text}");
         }
         for (number, date) in [
@@ -235,22 +222,9 @@ mod tests {
         {
             assert_eq!(Looks::of(text), Looks::Text, "{text}");
         }
-        for name in [
-            "id",
-            "ID",
-            "user_id",
-            "userId",
-            "customer id",
-            "uuid",
-            "SSN",
-            "e-mail",
-            "E-Mail Address",
-            "phone number",
-            "name",
-            "LastName",
-            "first.name",
-            "ip",
-        ] {
+        let long = ["customer id", "E-Mail Address", "phone number", "first.name"];
+        let short = ["id", "ID", "user_id", "userId", "uuid", "SSN", "e-mail", "name", "LastName", "ip"];
+        for name in long.into_iter().chain(short) {
             assert!(names_identifiers(name), "{name}");
         }
         for name in

@@ -491,8 +491,6 @@ fn a_sample_that_cannot_be_described_is_refused() {
     assert_eq!(short, Err(SchemaError::FieldCount { expected: 2, found: 1 }));
     let twice = Inference::new(&["a", "b", "a"].map(String::from), InferenceOptions::default());
     assert_eq!(twice.unwrap_err(), SchemaError::RepeatedInSample { first: 1, second: 3 });
-    let huge: [&[&str]; 2] = [&["1", "7e150"], &["1", "2"]];
-    assert_eq!(infer(&huge, InferenceOptions::default()), Err(SchemaError::Unscalable(2)));
     let mixed: [&[&str]; 4] = [&["1"], &["2"], &["3"], &["s3cret"]];
     let few = InferenceOptions { max_values: 2, ..Default::default() };
     assert_eq!(infer(&mixed, few), Err(SchemaError::TextAmongNumbers(1)));

@@ -8,7 +8,7 @@ use super::*;
 use crate::identity::TaskDigest;
 use crate::privacy::tests::epsilon;
 use crate::record::{Bounding, Radius};
-use crate::sampling::bits::tests::ScriptedSource;
+use crate::sampling::bits::tests::{ScriptedSource, word_of};
 use crate::task::TaskMechanism;
 use crate::waves::refinement::tests::{extreme_refinements, records};
 
@@ -29,11 +29,6 @@ fn axes(dimension: usize, rank: usize, clip: f64) -> Arc<Refinement> {
 
 fn clip(radius: f64) -> Bounding {
     Bounding::Clip { radius: Radius::new(radius).unwrap() }
-}
-
-/// A word that gives `draw` for a number below `bound`, and is not drawn again.
-fn word_of(draw: u64, bound: u64) -> u64 {
-    if draw >= bound.wrapping_neg() % bound { draw } else { draw + bound }
 }
 
 /// The whole randomizer with words at both ends of every weight of every candidate: each index has exactly its weight,

@@ -9,7 +9,7 @@ use crate::mechanism::cap::weight::{UNIT_WEIGHT, cap_weight};
 use crate::mechanism::cap::{MAX_CANDIDATES, largest};
 use crate::privacy::tests::epsilon;
 use crate::record::{Bounding, Radius};
-use crate::sampling::bits::tests::ScriptedSource;
+use crate::sampling::bits::tests::{ScriptedSource, word_of};
 use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
 
@@ -44,11 +44,6 @@ fn parameters_that_do_not_fit_are_refused() {
     let per_epsilon = |e| build(e, 64, 8).unwrap().gain() / e;
     assert!((per_epsilon(1e-6) / per_epsilon(1e-4) - 1.0).abs() < 1e-3);
     assert!(DoubleCap::new(0, epsilon(1.0), 8, 1).is_err());
-}
-
-/// A word that gives `draw` for a number below `bound`, and is not drawn again.
-fn word_of(draw: u64, bound: u64) -> u64 {
-    if draw >= bound.wrapping_neg() % bound { draw } else { draw + bound }
 }
 
 /// The whole randomizer with words at both ends of every weight, for records that were bounded as the task says and for
@@ -191,14 +186,6 @@ fn a_candidate_that_does_not_exist_is_refused() {
     let mechanism = mechanism(5, 1.0, 16, 3);
     assert!(mechanism.check(&15u16.to_le_bytes()).is_ok());
     assert!(mechanism.check(&16u16.to_le_bytes()).is_err());
-}
-
-#[test]
-fn a_failing_source_gives_an_error() {
-    let record = BoundedRecord::new(vec![1.0; 5], Bounding::UnitNorm).unwrap();
-    let mut source = crate::sampling::bits::tests::FailingSource { left: 0 };
-    let id = ReportId::new([0; 16]);
-    assert!(mechanism(5, 1.0, 16, 3).randomize_with_rng(&record, &[0; 16], id, &mut source).is_err());
 }
 
 /// ((1 + sqrt((d + 1) / n))^2 - 1) / gain of normal candidates, through the enum as well.
