@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import ldp_pca
-from ldp_pca import Aggregate, LdpPcaError, PlanError, Randomizer, RecoveryError, Task, TaskError, norms, plan
+from ldp_pca import Aggregate, PlanError, Randomizer, RecoveryError, Task, TaskError, norms, plan
 
 PLAN: dict[str, Any] = {"dimension": 12, "spectrum": [0.3, 0.2, 0.1], "epsilon": 2.0}
 WORDS = ["--dimension", 12, "--spectrum", "0.3,0.2,0.1", "--epsilon", 2]
@@ -94,18 +94,10 @@ def test_a_plan_for_another_clipped_collection_has_what_its_radius_costs(command
 
 
 def test_what_makes_no_sense_is_refused(sums: Aggregate) -> None:
-    for wrong, match in [
-        ({"epsilon": -1.0}, "epsilon"),
-        ({"radius": -1.0}, "radius"),
-    ]:
-        with pytest.raises(LdpPcaError, match=match):
-            Task.norms(12, **{"epsilon": 2.0, "radius": 20.0, **wrong})
     with pytest.raises(TaskError, match="'norm-cap' is not a mechanism"):
         Task(12, epsilon=2.0, mechanism="norm-cap")
     with pytest.raises(RecoveryError, match="not about lengths"):
         norms(collected(Task(12, epsilon=2.0)))
-    with pytest.raises(RecoveryError, match="no reports"):
-        norms(Aggregate(sums.task))
     with pytest.raises(RecoveryError, match=r"radius 30 is outside the lengths"):
         norms(sums, radius=30.0)
     with pytest.raises(ldp_pca.RecordError, match="radius"):
@@ -115,5 +107,3 @@ def test_what_makes_no_sense_is_refused(sums: Aggregate) -> None:
             plan(**PLAN, **alone)
     with pytest.raises(PlanError, match="radius and norms beside an aggregate"):
         plan(collected(Task(12, epsilon=2.0)), radius=1.0, norms=sums)
-    with pytest.raises(RecoveryError, match="radius 30 is outside the lengths"):
-        plan(**PLAN, radius=30.0, norms=sums)

@@ -7,12 +7,10 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_pca import Aggregate, AggregateError, Collection, Randomizer, ReportError, Reports, Task, TaskError
+from ldp_pca import Aggregate, AggregateError, Collection, Randomizer, ReportError, Task
 
 TASK = Task(3, epsilon=2.0, folds=2)
 GOOD = list(Randomizer(TASK).randomize(np.random.default_rng(1).normal(size=(40, 3)), insecure_seed=1))
-STATE = Aggregate(TASK)
-STATE.update(GOOD)
 
 # Reports, cut or altered in one place, and bytes of any kind.
 altered = st.builds(
@@ -70,26 +68,6 @@ def test_bytes_of_any_kind_are_refused_or_summed(data: bytes, width: int) -> Non
 
 
 @settings(deadline=None)
-@given(
-    st.one_of(
-        st.binary(max_size=300),
-        st.builds(
-            lambda place, byte: STATE.to_bytes()[:place] + bytes([byte]) + STATE.to_bytes()[place + 1 :],
-            st.integers(0, len(STATE.to_bytes()) - 1),
-            st.integers(0, 255),
-        ),
-    )
-)
-def test_a_state_is_read_back_or_refused(state: bytes) -> None:
-    try:
-        read = Aggregate.from_bytes(state, TASK)
-    except AggregateError:
-        assert state != STATE.to_bytes()
-    else:
-        assert read.to_bytes() == state
-
-
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 39), max_size=60), st.integers(1, 5))
 def test_duplicates_count_once_however_they_are_grouped(places: list[int], parts: int) -> None:
     collection = Collection(TASK, threads=2)
@@ -99,27 +77,3 @@ def test_duplicates_count_once_however_they_are_grouped(places: list[int], parts
     once.update([GOOD[place] for place in sorted(set(places))])
     assert collection.aggregate() == once
     assert collection.duplicates == len(places) - len(set(places))
-
-
-@settings(deadline=None)
-@given(st.text(max_size=200))
-def test_text_of_any_kind_is_no_task(text: str) -> None:
-    try:
-        Task.from_json(text)
-    except TaskError:
-        pass
-    else:
-        raise AssertionError(text)
-
-
-numbers = st.floats(allow_nan=True, allow_infinity=True, width=64)
-
-
-@settings(deadline=None)
-@given(st.lists(st.lists(numbers, min_size=3, max_size=3), max_size=6))
-def test_any_numbers_are_randomized(records: list[list[float]]) -> None:
-    for bounding in ("unit-norm", 1.0):
-        task = Task(3, epsilon=2.0, bounding=bounding)
-        reports = Randomizer(task).randomize(records, threads=1)
-        assert isinstance(reports, Reports)
-        assert Aggregate(task).update(reports) == len(records)

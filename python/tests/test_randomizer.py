@@ -165,52 +165,9 @@ def test_ids_that_cannot_be_are_refused(task: Task, records: np.ndarray, ids: li
         Randomizer(task).randomize(records[:2], ids=ids)
 
 
-def test_tables_are_read_by_the_names_of_their_columns(named: Randomizer) -> None:
-    table = pa.Table.from_pandas(FRAME, preserve_index=False)
-    frame = pl.from_arrow(table)
-    expected = named.randomize(FRAME.to_dict("records"), insecure_seed=3)
-    forms = [
-        FRAME,
-        FRAME[["age", "plan"]],
-        FRAME.set_index(pd.Index([7, 8, 9], name="somebody")),
-        FRAME.astype({"plan": "category", "age": "float32"}),
-        FRAME.assign(note=["x", "y", "z"]),
-        table,
-        table.to_batches()[0],
-        pa.concat_tables([table[:1], table[1:1], table[1:]]),
-        pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=2)),
-        table.set_column(0, "plan", table["plan"].cast(pa.large_string())),
-        table.set_column(0, "plan", [pa.array(FRAME["plan"].tolist(), pa.string_view())]),
-        table.set_column(0, "plan", table["plan"].dictionary_encode()),
-        frame,
-        frame.with_columns(pl.col("plan").cast(pl.Categorical)),
-        frame.with_columns(pl.col("plan").cast(pl.Enum(["paid", "free", "none"])), pl.col("age").cast(pl.UInt16)),
-    ]
-    for form in forms:
-        assert named.randomize(form, insecure_seed=3, threads=1) == expected
-
-
 def test_no_records_are_no_reports(task: Task) -> None:
     for nothing in ([], np.empty((0, 8)), pa.table({name: pa.array([], pa.float64()) for name in task.columns})):
         assert len(Randomizer(task).randomize(nothing)) == 0
-
-
-@pytest.mark.parametrize(
-    ("frame", "row", "words"),
-    [
-        (FRAME.assign(age=["a", "b", "c"]), 0, "'age' is numeric but holds a text"),
-        (FRAME.assign(age=[1.0, None, "x"]), 2, "'age' is numeric but holds a text"),
-        (FRAME.assign(age=[1.0, b"x", 2.0]), 1, "'age' holds bytes: give a number, a text or None"),
-        (FRAME.assign(plan=["free", b"x", 3.0]), 1, "'plan' holds bytes: give a number, a text or None"),
-        ([{"age": 1, "plan": "free"}, {"age": True, "plan": "free"}], 1, "'age' holds bool"),
-        ([{"age": 1, "plan": "free"}, {"age": 1}], 1, "'plan' is missing"),
-        ([{"age": 1, "plan": "free", "height": 2}], 0, "unknown columns: 1; the schema has age"),
-    ],
-)
-def test_a_bad_record_is_named_by_its_row_and_column(named: Randomizer, frame, row: int, words: str) -> None:
-    with pytest.raises(RecordError, match=f"^row {row}: .*{words}") as raised:
-        named.randomize(frame, strict=True)
-    assert raised.value.row == row
 
 
 def test_the_first_bad_row_is_named_however_far_down_it_is(task: Task) -> None:
@@ -423,25 +380,6 @@ def test_options_of_a_schema_are_refused_by_their_names(options: dict[str, Any],
         infer_schema(FRAME, **options)
 
 
-def test_texts_that_may_identify_people_stay_out_of_a_schema() -> None:
-    people = [f"person{row}@example.org" for row in range(40)]
-    frame = pd.DataFrame({"contact": people, "who": people, "age": range(40), "code": [row % 40 for row in range(40)]})
-    frame["who"] = frame["who"].str.split("@").str[0]
-    with pytest.warns(SchemaWarning) as caught:
-        schema = infer_schema(frame)
-    assert [column["type"] for column in schema["columns"]] == ["ignored", "ignored", "numeric", "numeric"]
-    assert "person" not in str(schema)
-    messages = [str(warning.message) for warning in caught]
-    assert messages[0].startswith("column 'contact' holds e-mail addresses or UUIDs and is left out: name it as cat")
-    assert messages[1].startswith("column 'who' has more than 32 different texts and is left out")
-    assert len(messages) == 2
-    assert "person" not in "".join(messages)
-    named = infer_schema(frame, categorical=["who"], categories={"contact": ["press@example.org"]}, ignore=["code"])
-    assert [len(column.get("values", [])) for column in named["columns"]] == [1, 40, 0, 0]
-    with pytest.raises(SchemaError, match="no column 'whom' among its 4"):
-        infer_schema(frame, categories={"whom": ["a"]})
-
-
 def test_the_schema_is_that_of_the_command_line(command, tmp_path: Path) -> None:
     frame = pd.DataFrame({"x": [0.1, -2.5, 3.0], "zero": [0, 0, 0], "kind": ["a", "b", "a"], "code": [1, 2, 1]})
     frame.to_csv(tmp_path / "sample.csv", index=False)
@@ -449,10 +387,3 @@ def test_the_schema_is_that_of_the_command_line(command, tmp_path: Path) -> None
         words = ["--scaling", scaling, "--categorical", "code"]
         answer = command("schema", "infer", tmp_path / "sample.csv", *words)
         assert infer_schema(frame, scaling=scaling, categorical=["code"]) == answer["schema"]
-
-
-def test_centred_reports_estimate_the_mean(records: np.ndarray) -> None:
-    task = Task(8, epsilon=8.0, bounding=12.0, centring=0.5)
-    aggregate = Aggregate(task)
-    aggregate.update(Randomizer(task).randomize(records + 1.0, insecure_seed=1))
-    assert aggregate.records == len(records)

@@ -190,17 +190,6 @@ def test_the_covariance_is_that_of_the_command_line(
     same([] if found.eigenvalues is None else found.eigenvalues, answer["covariance"].get("eigenvalues", []))
 
 
-def test_the_estimate_is_near_the_truth(task: Task, records: np.ndarray, aggregate: Aggregate) -> None:
-    directions = records / np.linalg.norm(records, axis=1, keepdims=True)
-    truth = directions.T @ directions / len(records)
-    found = covariance(aggregate)
-    # 36 entries, each within 4.9 standard errors.
-    assert np.abs(found.matrix - truth).max() < 4.9 * 1.5 * found.noise_deviation
-    vectors = np.linalg.eigh(truth)[1][:, -2:]
-    missed = 2 - np.linalg.norm(recover(aggregate, 2).components @ vectors) ** 2
-    assert missed < 0.02
-
-
 def test_folds_average_to_the_whole(aggregate: Aggregate) -> None:
     folds = [covariance(aggregate, fold=fold) for fold in range(3)]
     assert [fold.records for fold in folds] == aggregate.folds
@@ -233,28 +222,18 @@ def test_centring_estimates_the_mean(command, records: np.ndarray, tmp_path: Pat
 
 def test_what_cannot_be_recovered_is_refused(task: Task, aggregate: Aggregate) -> None:
     empty = Aggregate(task)
-    one_fold = Aggregate(Task(2, epsilon=1, folds=1))
-    one_fold.update(Randomizer(one_fold.task).randomize(np.ones((9, 2))))
     cases: list[tuple[Any, str]] = [
         (lambda: recover(empty, 1), "no reports"),
-        (lambda: covariance(empty), "no reports"),
-        (lambda: recover(aggregate, 0), "rank 0"),
         (lambda: recover(aggregate, "two"), "'two' is not a rank"),
         (lambda: recover(aggregate, 1, method="lasso"), "'lasso' is not a method"),
         (lambda: recover(aggregate, 1, select=10.0), "select=10 is not a rate"),
         (lambda: recover(aggregate, 1, select=0.1), "select is not for this task: it tests covariances"),
-        (lambda: recover(aggregate, 9), "rank 9 exceeds the dimension 8"),
         (lambda: covariance(aggregate, fold=3), "no fold 3"),
         (lambda: covariance(aggregate, denoise="lasso"), "'lasso' is not a way to denoise"),
         (lambda: recover(aggregate, 1, sparse=True, penalty="lots"), "'lots' is not a penalty"),
-        (lambda: recover(aggregate, 1, sparse=True, penalty=-1.0), "penalty -1"),
-        (lambda: recover(aggregate, 1, sparse=True, tolerance=-1.0), "`tolerance` is -1"),
         (lambda: recover(aggregate, 1, sparse=True, time_limit=0.0), "0 is not a positive number of seconds"),
-        (lambda: recover(aggregate, 1, bootstrap=3), "3 replicates"),
         (lambda: recover(aggregate, 1, penalty=0.1, tolerance=1.0), "penalty and tolerance of plain components"),
         (lambda: recover(aggregate, 1, path=5, baselines=True), "path and baselines of plain components"),
-        (lambda: recover(aggregate, 1, sparse=True, path=1), "`count` is 1"),
-        (lambda: recover(one_fold, 1, sparse=True, penalty="cross-validated"), "the task has 1"),
         (lambda: recover(aggregate, -1), "^rank is -1: give a whole number of at least 0"),
         (lambda: covariance(aggregate, fold=-1), "^fold is -1: give a whole number of at least 0"),
     ]
@@ -310,15 +289,6 @@ def test_time_that_is_up_leaves_an_answer_that_says_what_is_missing(aggregate: A
     plain = recover(aggregate, 1, bootstrap=40, time_limit=1e-9)
     assert [part["part"] for part in plain.unfinished] == ["held-out", "rank", "bootstrap"]
     assert recover(aggregate, 1, bootstrap=40, time_limit=1e3).unfinished == []
-
-
-def test_sparse_components_are_zero_off_their_support(aggregate: Aggregate) -> None:
-    found = recover(aggregate, 2, sparse=True, baselines=True)
-    others = np.setdiff1d(np.arange(found.dimension), found.sparse.support)
-    assert np.all(found.components[:, others] == 0)
-    for baseline in found.baselines.values():
-        unused = [name not in baseline.support for name in found.feature_names]
-        assert np.all(baseline.components[:, unused] == 0)
 
 
 def test_features_that_no_component_uses_are_not_in_the_support(aggregate: Aggregate) -> None:
@@ -426,21 +396,11 @@ def test_questions_without_an_answer_are_refused(aggregate: Aggregate) -> None:
     for change, error, words in [
         ({"epsilon": None}, PlanError, "give dimension, spectrum and epsilon"),
         ({"aggregate": aggregate}, PlanError, "or an aggregate alone"),
-        ({"dimension": 0}, PlanError, "dimension is 0"),
-        ({"spectrum": [0.9, 0.9]}, PlanError, "sum to 1.8"),
         ({"spectrum": [float("nan")]}, PlanError, r"spectrum\[0\] is NaN"),
-        ({"bulk": -1.0}, PlanError, "bulk"),
-        ({"rank": 10}, PlanError, "rank 10 is not below"),
         ({"rank": 0}, RecoveryError, "rank 0"),
-        ({"records": 0}, PlanError, "records is 0"),
-        ({"target": 2.0}, PlanError, "target error is 2"),
-        ({"share": 1.0}, PlanError, "share of the structure is 1"),
         ({"mechanism": "no-such-mechanism"}, ldp_pca.TaskError, "'no-such-mechanism' is not a mechanism"),
-        ({"epsilon": -1}, ldp_pca.TaskError, "epsilon"),
         ({"shuffled": 1e-6}, PlanError, "shuffled and batch go together"),
         ({"batch": 100}, PlanError, "shuffled and batch go together"),
-        ({"shuffled": 1.0, "batch": 100}, ldp_pca.TaskError, "delta"),
-        ({"shuffled": 1e-6, "batch": 100, "records": 99}, PlanError, "99 reports fill no batch of 100 honest reports"),
     ]:
         with pytest.raises(error, match=words):
             plan(**{**setting, **change})
@@ -462,20 +422,6 @@ def finds_a_component(sums: Aggregate) -> bool:
     except RecoveryError:
         return False
     return True
-
-
-def test_the_noise_in_the_mean_of_few_reports_is_not_taken_for_a_component() -> None:
-    # The square of the mean's noise is most of this estimate. 74 of 100 ranks were too large where the test did not
-    # know it; 11 or more of 60 have a probability of 3e-4 at 5 %.
-    rows = np.random.default_rng(3).normal(size=(50, 6))
-    task = Task(6, epsilon=0.1, bounding=7.0, centring=True, folds=1)
-    found = noise = 0
-    for seed in range(60):
-        sums = ldp_pca.aggregate(ldp_pca.Randomizer(task).randomize(rows, insecure_seed=seed), task)
-        noise += recover(sums, 2, method="pca").noise == [0, 1]
-        found += finds_a_component(sums)
-    assert found < 11
-    assert noise > 50
 
 
 def test_a_mean_that_is_estimated_too_short_is_not_taken_for_a_component() -> None:

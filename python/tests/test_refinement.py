@@ -116,19 +116,9 @@ def test_a_second_wave_that_does_not_pay_is_refused(first: Aggregate) -> None:
 def test_what_has_no_second_wave_is_refused(first: Aggregate, second: Aggregate) -> None:
     with pytest.raises(RecoveryError, match="sums are those of a refinement"):
         second.task.refine(second, RANK, anyway=True)
-    centred = Task(16, epsilon=4.0, centring=True)
-    with pytest.raises(TaskError, match="does not go with 'centring'"):
-        centred.refine(sums(centred, 1), RANK, anyway=True)
     gaussian = Task(16, epsilon=4.0, mechanism="gaussian")
     with pytest.raises(PlanError, match="double-cap without centring"):
         gaussian.refine(sums(gaussian, 1), RANK, anyway=True)
-    for wrong, match in [({"records": 0}, "records is 0"), ({"rank": 0}, "rank"), ({"rank": 16}, "rank")]:
-        with pytest.raises(ldp_pca.LdpPcaError, match=match):
-            first.task.refine(first, **{"rank": RANK, **wrong})
-    with pytest.raises(RecoveryError, match="belongs to task"):
-        Task(16, epsilon=3.0).refine(first, RANK)
-    with pytest.raises(RecoveryError, match="no reports"):
-        first.task.refine(Aggregate(first.task), RANK)
     with pytest.raises(TaskError, match="'signed-cap' is not a mechanism"):
         Task(16, epsilon=4.0, mechanism="signed-cap")
 
@@ -136,15 +126,9 @@ def test_what_has_no_second_wave_is_refused(first: Aggregate, second: Aggregate)
 def test_waves_that_do_not_belong_together_are_refused(first: Aggregate, second: Aggregate) -> None:
     with pytest.raises(RecoveryError, match="not a second wave's"):
         recover(first, RANK, refined=first)
-    with pytest.raises(RecoveryError, match="refines 2 components"):
-        recover(first, 3, refined=second)
     other = sums(Task(16, epsilon=3.0), 1)
     with pytest.raises(TaskError, match="refinement is of task"):
         recover(other, RANK, refined=second)
-    with pytest.raises(TaskError, match="refinement is of task"):
-        recover(second, RANK, refined=second)
-    with pytest.raises(ldp_pca.LdpPcaError, match="no reports"):
-        recover(first, RANK, refined=Aggregate(second.task))
     # Of the same task, but not those that the second wave's was made from.
     with pytest.raises(RecoveryError, match="directions of the second wave are not those"):
         recover(sums(first.task, 4), RANK, refined=second)
@@ -247,15 +231,12 @@ def test_a_sample_is_read_as_records_of_the_task(first: Aggregate) -> None:
 
 
 def test_samples_that_no_wave_can_be_about_are_refused(first: Aggregate, sample: PublicSample) -> None:
-    task, second = first.task, first.task.refine(first, RANK)
+    task = first.task
     with pytest.raises(PlanError, match="sample has no records"):
         PublicSample(task, np.zeros((0, 16)))
-    for other in (second, Task(16, epsilon=4.0, centring=True)):
+    for other in (task.refine(first, RANK), Task(16, epsilon=4.0, centring=True)):
         with pytest.raises(TaskError, match=r"is a refinement itself|centring"):
             PublicSample(other, people(6))
-    gaussian = Task(16, epsilon=4.0, mechanism="gaussian")
-    with pytest.raises(PlanError, match="double-cap without centring"):
-        gaussian.refine(PublicSample(gaussian, people(6)), RANK, records=100, anyway=True)
     with pytest.raises(PlanError, match="a sample needs records"):
         task.refine(sample, RANK)
     with pytest.raises(PlanError, match="sample_error is of a PublicSample"):
@@ -265,19 +246,8 @@ def test_samples_that_no_wave_can_be_about_are_refused(first: Aggregate, sample:
     for odd in (0.0, -1.0, 1.75, float("nan")):
         with pytest.raises(RecoveryError, match=r"must be above 0 and below 1\.75"):
             task.refine(sample, RANK, records=RECORDS, sample_error=odd)
-    for wrong, match in [
-        ({"records": 0}, "records is 0"),
-        ({"rank": 0}, "rank"),
-        ({"rank": 16}, "fewer than features"),
-    ]:
-        with pytest.raises(ldp_pca.LdpPcaError, match=match):
-            task.refine(sample, **{"rank": RANK, "records": RECORDS, **wrong})
-    with pytest.raises(RecoveryError, match="stands for the people of task"):
-        Task(16, epsilon=3.0).refine(sample, RANK, records=RECORDS)
     with pytest.raises(RecoveryError, match="nobody's reports are in a public sample"):
         recover(sample, RANK)
-    with pytest.raises(RecoveryError, match="directions of the second wave are not those"):
-        recover(sample, RANK, refined=sums(second, 2))
     with pytest.raises(TypeError, match="PublicSample"):
         task.refine(people(6), RANK)  # type: ignore[arg-type]
 

@@ -36,38 +36,23 @@ def of_kinds(batches: list[pa.RecordBatch], kinds: tuple[int, ...]) -> list[pa.R
     return [rows for rows in chosen if rows.num_rows]
 
 
-def test_ids_of_other_reports_than_were_summed_are_noticed(made: Callable[[str], Any]) -> None:
-    """The sum of one try of a task and the ids of another one that read something else, as many reports."""
+def test_what_was_not_summed_once_and_from_one_reading_is_noticed(made: Callable[[str], Any]) -> None:
+    """The sum of one try of a task beside ids or tags of one that read something else, as many; and a sum twice."""
     reports = made("few")
     of = job(reports.task)
-    once = run("partial_sums", of, [batch(reports.rows()[:10])])
-    again = run("partial_sums", of, [batch(reports.rows()[1:11])])
-    honest = total(run("merged", of, once), reports.task)
-    honest.check(honest.counted("checked"))
-    mixed = of_kinds(once, (stages.STATE,)) + of_kinds(again, (stages.PRINTS,))
-    dishonest = total(run("merged", of, mixed), reports.task)
-    with pytest.raises(ClusterError, match="had other rows when Spark computed a part of it again"):
-        dishonest.check(dishonest.counted("checked"))
-
-
-def test_a_partition_that_is_summed_twice_is_noticed(made: Callable[[str], Any]) -> None:
-    reports = made("few")
-    of = job(reports.task)
-    rows = run("partial_sums", of, [batch(reports.rows()[:10])])
-    twice = total(run("merged", of, rows + of_kinds(rows, (stages.STATE,))), reports.task)
-    with pytest.raises(ClusterError):
-        twice.check(twice.counted("checked"))
-
-
-def test_tags_of_other_reports_than_were_summed_are_noticed(made: Callable[[str], Any]) -> None:
-    reports = made("few")
-    of = job(reports.task)
-    once = run("partial_sums", of, [batch(reports.rows()[:10])])
-    again = run("partial_sums", of, [batch(reports.rows()[1:11])])
-    mixed = of_kinds(once, (stages.STATE, stages.PRINTS)) + of_kinds(again, (stages.TAGS,))
-    dishonest = total(run("merged", of, mixed), reports.task)
-    with pytest.raises(ClusterError):
-        dishonest.check(dishonest.counted("checked"))
+    once, again = (run("partial_sums", of, [batch(reports.rows()[first : first + 10])]) for first in (0, 1))
+    for parts, honest in [
+        (once, True),
+        (of_kinds(once, (stages.STATE,)) + of_kinds(again, (stages.PRINTS,)), False),
+        (of_kinds(once, (stages.STATE, stages.PRINTS)) + of_kinds(again, (stages.TAGS,)), False),
+        (once + of_kinds(once, (stages.STATE,)), False),
+    ]:
+        summed = total(run("merged", of, parts), reports.task)
+        if honest:
+            summed.check(summed.counted("checked"))
+            continue
+        with pytest.raises(ClusterError, match="had other rows when Spark computed a part of it again"):
+            summed.check(summed.counted("checked"))
 
 
 def test_repeated_ids_are_told_of_up_to_a_number(made: Callable[[str], Any]) -> None:
