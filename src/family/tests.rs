@@ -9,14 +9,12 @@ use super::*;
 use crate::centring::Centring;
 use crate::covariance::tests::of_report;
 use crate::covariance::{Covariance, CovarianceError};
-use crate::linalg::symmetric_eigenvalues;
 use crate::mechanism::{HostilePull, MechanismSpec, Moments};
-use crate::prediction::{Spectrum, predict, predict_from_estimate};
+use crate::prediction::predict_from_estimate;
 use crate::privacy::tests::{delta, epsilon};
 use crate::record::{BoundedRecord, Radius};
-use crate::recovery::{Answer, HeldOutUse, Penalty, PenaltyChoice, Question, Rank, answer, principal_components};
+use crate::recovery::{Answer, HeldOutUse, Penalty, PenaltyChoice, Question, Rank, answer};
 use crate::schema::Schema;
-use crate::subspace::{Subspace, sin_theta_squared};
 use crate::task::Folds;
 
 const DIMENSION: usize = 6;
@@ -120,33 +118,6 @@ fn the_estimate_is_unbiased_with_the_noise_of_its_law_which_is_less_than_that_of
         assert!((0.92..1.08).contains(&(squares[0] / of_both)), "{squares:?} {weights:?}");
         assert!(squares[0] < 0.85 * squares[1].min(squares[2]), "{squares:?}");
     }
-}
-
-/// 200 collections: the mean error of the component, known to 5 %, is the one predicted from the population's spectrum
-/// or up to a quarter less (six features are few), and below that of the better task alone.
-#[test]
-fn the_error_of_components_is_the_predicted_one() {
-    let records = population(3.0);
-    let component =
-        |matrix: &DMatrix<f64>| Subspace::new(&principal_components(matrix, rank(1)).unwrap().vectors).unwrap();
-    let moment = moment(&records);
-    let (truth, leading) = (component(&moment), symmetric_eigenvalues(&moment).unwrap()[0]);
-    let spectrum = Spectrum::of_unit_trace(DIMENSION, vec![leading]).unwrap();
-    let tasks = [1.0, 4.0].map(|value| task(double_cap(value), 1));
-    let (mut mean, mut alone, mut predicted) = (0.0, [0.0; 2], 0.0);
-    for seed in 0..200 {
-        let aggregates = collected(&tasks, &[4000, 600], &records, seed);
-        let members = family_members(&aggregates, &tasks);
-        let family = Covariance::of_folds(Reports::family(&members).unwrap(), |_| true).unwrap();
-        let error = |covariance: &Covariance| sin_theta_squared(&component(covariance.matrix()), &truth).unwrap();
-        mean += error(&family) / 200.0;
-        predicted = predict(&spectrum, rank(1), &family.noise_law()).unwrap().sin_theta_squared;
-        for (sum, (aggregate, task)) in alone.iter_mut().zip(members) {
-            *sum += error(&Covariance::estimate(aggregate, task).unwrap()) / 200.0;
-        }
-    }
-    assert!((0.75..1.05).contains(&(mean / predicted)), "{mean} {predicted} {alone:?}");
-    assert!(mean < 0.9 * alone[0].min(alone[1]), "{mean} {alone:?}");
 }
 
 /// 200 collections with centring: 1,200 squared errors of the mean give its deviation to 2 %; five of these, and 2 %

@@ -340,20 +340,6 @@ mod tests {
         assert!(Planner::of_task(spectrum, Rank::new(3).unwrap(), &task).unwrap().notes().is_empty());
     }
 
-    /// The next eigenvalue is what near ties turn on: with the others it hides among them.
-    #[test]
-    fn one_eigenvalue_more_is_worth_stating() {
-        let error = |signals: &[f64]| {
-            let spectrum = Spectrum::of_unit_trace(40, signals.to_vec()).unwrap();
-            let family = MechanismFamily::DoubleCap { candidates: None, cap: None };
-            let planner = Planner::new(spectrum, Rank::new(3).unwrap(), family, Bounding::UnitNorm).unwrap();
-            planner.predict(epsilon(2.0), 200_000).unwrap().sin_theta_squared
-        };
-        let blind = error(&[0.3, 0.2, 0.12]);
-        let ratios = [0.11, 0.10, 0.08].map(|next| error(&[0.3, 0.2, 0.12, next]) / blind);
-        assert!(ratios[0] > 3.5 && (1.4..1.8).contains(&ratios[1]) && ratios[2] < 1.2, "{ratios:?}");
-    }
-
     fn planner(family: MechanismFamily) -> Planner {
         let spectrum = Spectrum::of_unit_trace(116, vec![0.646, 0.176, 0.088, 0.039]).unwrap();
         Planner::new(spectrum, Rank::new(3).unwrap(), family, Bounding::UnitNorm).unwrap()

@@ -15,10 +15,10 @@ use ldp_pca::recovery::Reports;
 use ldp_pca::schema::Unseen;
 use ldp_pca::schema::infer::{Inference, InferenceOptions, Scaling};
 use ldp_pca::{
-    Accumulator, Aggregate, BoundedRecord, Bounding, Budget, Calibration, Centring, Column, ColumnKind, Covariance,
-    Decision, Delta, DoubleCap, Epsilon, FantopeProblem, FantopeSolver, Filter, Folds, Ledger, LocalRandomizer,
-    MechanismSpec, Penalty, PenaltyChoice, Planner, Radius, Rank, Report, ReportId, Schema, SolverSettings, Spectrum,
-    Task, TaskDigest, Value, predict_from_estimate, principal_components,
+    Accumulator, Aggregate, BoundedRecord, Bounding, Budget, Calibration, Centring, Covariance, Decision, Delta,
+    DoubleCap, Epsilon, FantopeProblem, FantopeSolver, Filter, Folds, Ledger, LocalRandomizer, MechanismSpec, Penalty,
+    PenaltyChoice, Planner, Radius, Rank, Report, ReportId, Schema, SolverSettings, Spectrum, Task, TaskDigest, Value,
+    predict_from_estimate, principal_components,
 };
 use nalgebra::DMatrix;
 use proptest::prelude::*;
@@ -26,6 +26,7 @@ use proptest::sample::select;
 use proptest::test_runner::RngSeed;
 use rand::SeedableRng;
 
+use crate::properties::quick_task;
 use crate::support::{number, text};
 
 fn config(cases: u32) -> ProptestConfig {
@@ -114,39 +115,9 @@ fn loss() -> impl Strategy<Value = PrivacyLoss> {
     ]
 }
 
-fn column() -> impl Strategy<Value = Column> {
-    let unseen = select(vec![Unseen::Zero, Unseen::Other]);
-    let kind = prop_oneof![
-        2 => Just(ColumnKind::Numeric { offset: 1.0, scale: 2.0 }),
-        1 => (number(), number()).prop_map(|(offset, scale)| ColumnKind::Numeric { offset, scale }),
-        1 => (prop::collection::vec(text(), 0..4), unseen)
-            .prop_map(|(values, unseen)| ColumnKind::Categorical { values, unseen }),
-        1 => Just(ColumnKind::Ignored),
-    ];
-    (text(), kind).prop_map(|(name, kind)| Column::new(name, kind))
-}
-
-fn schema() -> impl Strategy<Value = Schema> {
-    let columns = prop::collection::vec(column(), 0..5).prop_map(|mut columns| {
-        columns.iter_mut().enumerate().for_each(|(place, column)| column.name.insert_str(0, &place.to_string()));
-        Schema::new(columns)
-    });
-    prop_oneof![columns, size().prop_map(|d| Schema::numeric(d.min(1 << 17)))]
-        .prop_filter_map("a schema", |schema| schema.ok().filter(|schema| schema.dimension() < 9))
-}
-
+/// Of few features, whose components are quickly found.
 fn task() -> impl Strategy<Value = Task> {
-    let centring = prop::option::of(prop_oneof![0.01..0.99, number()]);
-    (schema(), bounding(), spec(), 0..66u32, centring).prop_filter_map(
-        "a task",
-        |(schema, bounding, spec, folds, centring)| {
-            let task = Task::new(schema, bounding, spec, Folds::new(folds).ok()?).ok()?;
-            match centring.map(Centring::new) {
-                Some(centring) => task.with_centring(centring.ok()?).ok(),
-                None => Some(task),
-            }
-        },
-    )
+    quick_task().prop_filter("few features", |task| task.dimension() < 9)
 }
 
 /// Of any shape; half of them are symmetric.
