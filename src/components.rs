@@ -333,7 +333,7 @@ mod tests {
     use crate::prediction::Prediction;
     use crate::privacy::tests::epsilon;
     use crate::recovery::answer::ThresholdedAnswer;
-    use crate::task::Folds;
+    use crate::testing::task;
 
     /// With everything that a document may have.
     const WHOLE: &str = concat!(
@@ -419,13 +419,7 @@ mod tests {
 
     #[test]
     fn an_answer_states_variances_above_the_noise_and_the_prediction_of_plain_components() {
-        let task = Task::new(
-            Schema::numeric(2).unwrap(),
-            Bounding::UnitNorm,
-            MechanismSpec::double_cap(epsilon(2.0)),
-            Folds::new(1).unwrap(),
-        );
-        let task = task.unwrap();
+        let task = task(2, Bounding::UnitNorm, MechanismSpec::double_cap(epsilon(2.0)), 1);
         let mut answer = Answer::default().with_components(vec![vec![0.6, 0.8], vec![0.8, -0.6]], vec![0.5, 0.25]);
         (answer.asked.records, answer.asked.dimension, answer.trust.noise_edge) = (20, 2, 0.25);
         let variances = |answer: &Answer| -> Vec<Option<f64>> {

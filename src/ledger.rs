@@ -344,25 +344,18 @@ mod hexadecimal_or_null {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mechanism::{Calibration, MechanismSpec};
     use crate::privacy::Delta;
     use crate::privacy::tests::{composition_cases, epsilon};
     use crate::record::Bounding;
-    use crate::schema::Schema;
-    use crate::task::Folds;
+    use crate::testing;
 
     /// Tasks differ in their number of features.
-    fn task(features: usize, mechanism: MechanismSpec) -> Task {
-        Task::new(Schema::numeric(features).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(1).unwrap()).unwrap()
-    }
-
     fn cap(features: usize, e: f64) -> Task {
-        task(features, MechanismSpec::DoubleCap { epsilon: epsilon(e), candidates: 64, cap: 8 })
+        testing::task(features, Bounding::UnitNorm, testing::double_cap(e, 64, 8), 1)
     }
 
     fn gaussian(features: usize, e: f64) -> Task {
-        let (epsilon, delta) = (epsilon(e), Delta::new(1e-6).unwrap());
-        task(features, MechanismSpec::Gaussian { epsilon, delta, calibration: Calibration::Analytic })
+        testing::task(features, Bounding::UnitNorm, testing::gaussian(e), 1)
     }
 
     fn ledger(e: f64, delta: Option<f64>, filter: Filter) -> Ledger {
@@ -389,14 +382,14 @@ mod tests {
     #[test]
     fn nobody_answers_both_waves() {
         use crate::waves::Refinement;
-        let first = task(3, MechanismSpec::DoubleCap { epsilon: epsilon(1.0), candidates: 64, cap: 8 });
+        let first = cap(3, 1.0);
         let refined = |clip| {
             let directions = nalgebra::DMatrix::identity(3, 1);
             let refinement = Refinement::from_parts(first.digest(), &directions, &[1.0], clip).unwrap();
             first.refined_by(refinement, epsilon(1.0), Some(64), Some(8)).unwrap()
         };
         let waves = [first.clone(), refined(0.5), refined(0.25)];
-        let other = task(4, MechanismSpec::DoubleCap { epsilon: epsilon(1.0), candidates: 64, cap: 8 });
+        let other = cap(4, 1.0);
         for answered in &waves {
             let mut ledger = Ledger::new(Budget { epsilon: epsilon(20.0), delta: None }, Filter::Sums);
             let Decision::Grant { booking, .. } = ledger.book(answered) else { panic!() };

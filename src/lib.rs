@@ -144,6 +144,8 @@ pub mod report;
 mod sampling;
 pub mod schema;
 pub mod task;
+#[cfg(test)]
+mod testing;
 mod waves;
 
 pub use fantope::{linalg, subspace};

@@ -108,18 +108,11 @@ impl Accumulator {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mechanism::{Calibration, MechanismSpec};
-    use crate::privacy::tests::{delta, epsilon};
     use crate::record::Bounding;
-    use crate::schema::Schema;
-    use crate::task::Folds;
+    use crate::testing::{double_cap, gaussian, sum, task};
 
-    fn task(features: usize, mechanism: MechanismSpec) -> Task {
-        Task::new(Schema::numeric(features).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(2).unwrap()).unwrap()
-    }
-
-    fn double_cap() -> Task {
-        task(3, MechanismSpec::DoubleCap { epsilon: epsilon(2.0), candidates: 64, cap: 8 })
+    fn of_features(features: usize) -> Task {
+        task(features, Bounding::UnitNorm, double_cap(2.0, 64, 8), 2)
     }
 
     fn reports(task: &Task, count: usize) -> Vec<Report> {
@@ -129,11 +122,10 @@ mod tests {
 
     #[test]
     fn one_by_one_is_as_all_at_once() {
-        let task = double_cap();
+        let task = of_features(3);
         let mut reports = reports(&task, 4 * MOST_HELD + 14);
         let more = reports.split_off(2 * MOST_HELD + 7);
-        let mut all = Aggregate::empty(&task);
-        all.accumulate(&task, &reports).unwrap();
+        let all = sum(&task, &reports);
         let mut accumulator = Accumulator::new(&task);
         for (pushed, report) in reports.iter().enumerate() {
             assert_eq!(accumulator.records(), pushed as u64);
@@ -150,9 +142,7 @@ mod tests {
 
     #[test]
     fn long_payloads_are_not_held_until_there_are_many() {
-        let mechanism =
-            MechanismSpec::Gaussian { epsilon: epsilon(1.0), delta: delta(1e-6), calibration: Calibration::Analytic };
-        let task = task(700, mechanism);
+        let task = task(700, Bounding::UnitNorm, gaussian(1.0), 2);
         let mut accumulator = Accumulator::new(&task);
         let held = MOST_HELD_BYTES.div_ceil(reports(&task, 1)[0].payload().len());
         let mut reports = reports(&task, held);
@@ -165,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_report_that_is_refused_changes_nothing() {
-        let (task, other) = (double_cap(), task(4, double_cap().mechanism_spec()));
+        let [task, other] = [3, 4].map(of_features);
         let mut accumulator = Accumulator::new(&task);
         let foreign = reports(&other, 1).remove(0);
         assert_eq!(accumulator.push(foreign.clone()), Err(AggregateError::OtherReport(foreign.id())));

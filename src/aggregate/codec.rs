@@ -123,11 +123,8 @@ mod tests {
 
     use super::super::tests::{reports, tasks};
     use super::*;
-    use crate::mechanism::MechanismSpec;
-    use crate::privacy::Epsilon;
     use crate::record::Bounding;
-    use crate::schema::Schema;
-    use crate::task::Folds;
+    use crate::testing::{double_cap, sum, task};
 
     fn sealed(mut content: Vec<u8>) -> Vec<u8> {
         content.extend(crc32fast::hash(&content).to_le_bytes());
@@ -196,9 +193,7 @@ mod tests {
     #[test]
     fn the_bytes_are_laid_out_as_documented_and_come_in_parts_of_a_few_kilobytes() {
         // 2556 sums, and 1024 tags, more than are passed together.
-        let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 16, cap: 2 };
-        let task = Task::new(Schema::numeric(70).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(3).unwrap());
-        let task = task.unwrap();
+        let task = task(70, Bounding::UnitNorm, double_cap(2.0, 16, 2), 3);
         let mut aggregate = Aggregate::empty(&task);
         let mut expected = [&b"LDPA\x01"[..], task.digest().as_bytes()].concat();
         for (fold, index) in aggregate.folds.iter_mut().zip(0i64..) {
@@ -261,8 +256,7 @@ mod tests {
     #[test]
     fn tags_that_reports_cannot_have_are_refused() {
         let task = &tasks()[1];
-        let mut aggregate = Aggregate::empty(task);
-        aggregate.accumulate(task, &reports(task, 40)).unwrap();
+        let aggregate = sum(task, &reports(task, 40));
         let bytes = aggregate.to_bytes();
         let content = &bytes[..bytes.len() - CHECKSUM];
         let first = content.len() - 40 * TAG_BYTES;

@@ -300,26 +300,18 @@ fn fold_of(id: ReportId, folds: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mechanism::{Calibration, MechanismSpec};
-    use crate::privacy::{Delta, Epsilon};
-    use crate::record::{Bounding, Radius};
-    use crate::schema::Schema;
-    use crate::task::Folds;
+    use crate::mechanism::MechanismSpec;
+    use crate::privacy::tests::{delta, epsilon};
+    use crate::record::Bounding;
+    use crate::testing::{clip, double_cap, gaussian, sum, task};
     use chacha20::ChaCha8Rng;
     use rand::SeedableRng;
 
     pub(super) fn tasks() -> Vec<Task> {
-        let epsilon = Epsilon::new(2.0).unwrap();
-        let clip = Bounding::Clip { radius: Radius::new(2.0).unwrap() };
-        let double_cap = MechanismSpec::DoubleCap { epsilon, candidates: 16, cap: 2 };
-        let gaussian =
-            MechanismSpec::Gaussian { epsilon, delta: Delta::new(1e-6).unwrap(), calibration: Calibration::Analytic };
-        [(double_cap, Bounding::UnitNorm, 1), (double_cap, clip, 3), (gaussian, clip, 5)]
-            .into_iter()
-            .map(|(mechanism, bounding, folds)| {
-                Task::new(Schema::numeric(4).unwrap(), bounding, mechanism, Folds::new(folds).unwrap()).unwrap()
-            })
-            .collect()
+        let double_cap = double_cap(2.0, 16, 2);
+        [(double_cap, Bounding::UnitNorm, 1), (double_cap, clip(2.0), 3), (gaussian(2.0), clip(2.0), 5)]
+            .map(|(mechanism, bounding, folds)| task(4, bounding, mechanism, folds))
+            .to_vec()
     }
 
     pub(super) fn reports(task: &Task, count: usize) -> Vec<Report> {
@@ -332,11 +324,7 @@ mod tests {
     fn taking_reports_out_gives_the_sum_of_the_others() {
         for task in tasks() {
             let all = reports(&task, 1500);
-            let sum = |reports: &[Report]| {
-                let mut sum = Aggregate::empty(&task);
-                sum.accumulate(&task, reports).unwrap();
-                sum
-            };
+            let sum = |reports: &[Report]| sum(&task, reports);
             let ids = |reports: &[Report]| reports.iter().map(Report::id).collect::<Vec<ReportId>>();
             for count in [0, 1, 17, 1400, 1500] {
                 let mut left = sum(&all);
@@ -364,8 +352,7 @@ mod tests {
         for task in tasks() {
             let all = reports(&task, 700);
             for count in [0, 1, 2, 7, 97, 700] {
-                let mut alone = Aggregate::empty(&task);
-                alone.accumulate(&task, &all[..count]).unwrap();
+                let alone = sum(&task, &all[..count]);
                 assert_eq!(alone.records(), count as u64);
                 for sharing in [shared(1, usize::MAX), shared(300, usize::MAX), shared(1, 0), Sharing::USUAL] {
                     for threads in [2, 3, 64] {
@@ -390,12 +377,10 @@ mod tests {
         }
         let task = &tasks()[1];
         let reports = reports(task, 50);
-        let mut aggregate = Aggregate::empty(task);
-        aggregate.accumulate(task, &reports).unwrap();
+        let aggregate = sum(task, &reports);
         for (index, fold) in aggregate.folds().iter().enumerate() {
             let own: Vec<Report> = reports.iter().filter(|report| fold_of(report.id(), 3) == index).cloned().collect();
-            let mut alone = Aggregate::empty(task);
-            alone.accumulate(task, &own).unwrap();
+            let alone = sum(task, &own);
             assert_eq!((fold.records(), fold), (own.len() as u64, &alone.folds()[index]));
         }
     }
@@ -416,8 +401,7 @@ mod tests {
     fn as_many_reports_as_fit_are_taken_and_not_one_more() {
         let task = &tasks()[1];
         let two = reports(task, 2);
-        let mut of_two = Aggregate::empty(task);
-        of_two.accumulate(task, &two).unwrap();
+        let of_two = sum(task, &two);
         let with = |records: [u64; 3]| {
             let mut aggregate = Aggregate::empty(task);
             aggregate.folds.iter_mut().zip(records).for_each(|(fold, records)| fold.records = records);
@@ -443,14 +427,8 @@ mod tests {
     #[test]
     fn no_sum_of_the_most_reports_leaves_its_integers() {
         use crate::covariance::Covariance;
-        let dense = |epsilon, delta| MechanismSpec::Gaussian {
-            epsilon: Epsilon::new(epsilon).unwrap(),
-            delta: Delta::new(delta).unwrap(),
-            calibration: Calibration::Analytic,
-        };
-        let wide = [dense(0.001, 1e-6), dense(8.0, 0.1)].map(|mechanism| {
-            Task::new(Schema::numeric(3).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(2).unwrap()).unwrap()
-        });
+        let wide = [(0.001, 1e-6), (8.0, 0.1)]
+            .map(|(e, d)| task(3, Bounding::UnitNorm, MechanismSpec::gaussian(epsilon(e), delta(d)), 2));
         for task in tasks().into_iter().chain(wide) {
             let largest = i64::from(task.mechanism().largest_entry());
             for sign in [1, -1] {
@@ -484,11 +462,7 @@ mod tests {
         let shared = Sharing { worth_a_thread: 1, copied_entries: usize::MAX };
         for task in tasks() {
             let all = reports(&task, 90);
-            let sum = |reports: &[Report]| {
-                let mut sum = Aggregate::empty(&task);
-                sum.accumulate(&task, reports).unwrap();
-                sum
-            };
+            let sum = |reports: &[Report]| sum(&task, reports);
             let mut ours = sum(&all[..60]);
             let before = ours.clone();
             let again = Err(AggregateError::Repeated(all[59].id()));
@@ -516,13 +490,10 @@ mod tests {
     fn repeats_count_again_where_the_caller_allows_them() {
         let task = &tasks()[1];
         let all = reports(task, 50);
-        let (mut once, mut again) = (Aggregate::empty(task), Aggregate::empty(task));
-        once.accumulate(task, &all).unwrap();
+        let (mut once, mut again) = (sum(task, &all), Aggregate::empty(task));
         again.accumulate_with_repeats(task, &[&all[..], &all[..7]].concat(), NonZeroUsize::MIN).unwrap();
         assert_eq!((again.records(), &again.ids), (57, &once.ids));
-        let mut alone = Aggregate::empty(task);
-        alone.accumulate(task, &all[..7]).unwrap();
-        once.add_folds(&alone);
+        once.add_folds(&sum(task, &all[..7]));
         assert_eq!(again.folds, once.folds);
     }
 }

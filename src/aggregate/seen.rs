@@ -90,17 +90,14 @@ fn set_of(id: ReportId, sets: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mechanism::MechanismSpec;
-    use crate::privacy::Epsilon;
     use crate::record::Bounding;
-    use crate::schema::Schema;
-    use crate::task::{Folds, Task};
+    use crate::task::Task;
+    use crate::testing;
     use chacha20::ChaCha8Rng;
     use rand::{RngExt, SeedableRng};
 
     fn task() -> Task {
-        let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 16, cap: 2 };
-        Task::new(Schema::numeric(2).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(1).unwrap()).unwrap()
+        testing::task(2, Bounding::UnitNorm, testing::double_cap(2.0, 16, 2), 1)
     }
 
     fn reports(count: usize) -> Vec<Report> {
@@ -138,9 +135,7 @@ mod tests {
         let payload = reports(1)[0].payload().to_vec();
         let mut sum = || {
             let report = |_| Report::from_parts(task.digest(), ReportId::new(rng.random()), payload.clone());
-            let mut sum = Aggregate::empty(&task);
-            sum.accumulate(&task, &(0..10).map(report).collect::<Vec<_>>()).unwrap();
-            sum
+            testing::sum(&task, &(0..10).map(report).collect::<Vec<_>>())
         };
         let sums: Vec<Aggregate> = (0..2000).map(|_| sum()).collect();
         let (mut seen, mut all) = (SeenSums::default(), Aggregate::empty(&task));

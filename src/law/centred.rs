@@ -250,11 +250,7 @@ mod tests {
     use super::*;
     use crate::covariance::tests::of_report;
     use crate::law::tests::{double_cap_law, gaussian_law};
-    use crate::mechanism::MechanismSpec;
-    use crate::privacy::tests::{delta, epsilon};
-    use crate::record::{Bounding, Radius};
-    use crate::schema::Schema;
-    use crate::task::{Folds, Task};
+    use crate::testing::{clip, double_cap, gaussian, task};
     use chacha20::ChaCha12Rng;
     use ldp_pca_simulation::SpikedModel;
     use rand::SeedableRng;
@@ -349,13 +345,10 @@ mod tests {
     #[test]
     fn single_reports_have_the_variances_of_the_law() {
         let reports = 60_000;
-        let double_cap = |value| MechanismSpec::DoubleCap { epsilon: epsilon(value), candidates: 64, cap: 8 };
-        for spec in [double_cap(2.0), double_cap(4.0), MechanismSpec::gaussian(epsilon(4.0), delta(1e-6))] {
+        for spec in [double_cap(2.0, 64, 8), double_cap(4.0, 64, 8), gaussian(4.0)] {
             let mut rng = ChaCha12Rng::seed_from_u64(7);
             let population = SpikedModel::draw(DIMENSION, 1usize.try_into().unwrap(), 10.0, None, &mut rng).unwrap();
-            let bounding = Bounding::Clip { radius: Radius::new(1.0).unwrap() };
-            let task = Task::new(Schema::numeric(DIMENSION).unwrap(), bounding, spec, Folds::new(1).unwrap()).unwrap();
-            let task = task.with_centring(centring()).unwrap();
+            let task = task(DIMENSION, clip(1.0), spec, 1).with_centring(centring()).unwrap();
             let mut frame = DMatrix::from_fn(DIMENSION, DIMENSION, |i, j| f64::from(u8::from(i == j)) + 0.1 * i as f64);
             frame.set_column(0, &population.subspace().basis().column(0));
             let frame = frame.qr().q();
@@ -374,7 +367,7 @@ mod tests {
             }
             let average = first / f64::from(reports);
             let variance = second / f64::from(reports) - average.component_mul(&average);
-            let moments = NoiseLaw::new(task.moments().unwrap(), bounding, 1).unwrap();
+            let moments = NoiseLaw::new(task.moments().unwrap(), clip(1.0), 1).unwrap();
             let law = moments.about_mean(centring(), 0.25);
             let value = 0.25 * population.spectrum().signal;
             let along = Along { eigenvalue: value, excess: law.excess(0.09) };

@@ -91,14 +91,11 @@ impl NoiseLaw {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Aggregate;
-    use crate::covariance::Covariance;
     use crate::covariance::tests::of_report;
     use crate::mechanism::MechanismSpec;
     use crate::privacy::tests::{delta, epsilon};
-    use crate::record::{Bounding, Radius};
-    use crate::schema::Schema;
-    use crate::task::{Folds, Task};
+    use crate::record::Bounding;
+    use crate::testing::{clip, double_cap, task};
     use chacha20::ChaCha12Rng;
     use nalgebra::{DMatrix, DVector};
     use rand::SeedableRng;
@@ -117,17 +114,14 @@ mod tests {
         let slanted = (axis(0) + axis(1) * 2.0).normalize();
         let forms = [projector(&axis(0)), projector(&axis(0)) - projector(&slanted), DMatrix::identity(5, 5)];
         let specs = [
-            (MechanismSpec::DoubleCap { epsilon: epsilon(4.0), candidates: 64, cap: 3 }, Bounding::UnitNorm),
-            (MechanismSpec::DoubleCap { epsilon: epsilon(2.0), candidates: 64, cap: 8 }, Bounding::UnitNorm),
-            (
-                MechanismSpec::DoubleCap { epsilon: epsilon(4.0), candidates: 64, cap: 3 },
-                Bounding::Clip { radius: Radius::new(2.0).unwrap() },
-            ),
+            (double_cap(4.0, 64, 3), Bounding::UnitNorm),
+            (double_cap(2.0, 64, 8), Bounding::UnitNorm),
+            (double_cap(4.0, 64, 3), clip(2.0)),
             (MechanismSpec::gaussian(epsilon(6.0), delta(1e-5)), Bounding::UnitNorm),
         ];
         let mut rng = ChaCha12Rng::seed_from_u64(7);
         for (spec, bounding) in specs {
-            let task = Task::new(Schema::numeric(dimension).unwrap(), bounding, spec, Folds::new(1).unwrap()).unwrap();
+            let task = task(dimension, bounding, spec, 1);
             let same = vec![axis(0) * 1.5];
             let mixed = vec![axis(0) * 1.5, slanted.clone(), axis(3) * 2.0];
             for records in [&same, &mixed] {
@@ -144,14 +138,8 @@ mod tests {
                     let x = DVector::from_column_slice(record.coordinates()) * scale;
                     sum + &x * x.transpose() / bounded.len() as f64
                 });
-                let aggregate = {
-                    let mut aggregate = Aggregate::empty(&task);
-                    aggregate
-                        .accumulate(&task, &[task.randomize_with_rng(&bounded[0], None, &mut rng).unwrap()])
-                        .unwrap();
-                    aggregate
-                };
-                let law = Covariance::estimate(&aggregate, &task).unwrap().noise_law();
+                let one = task.randomize_with_rng(&bounded[0], None, &mut rng).unwrap();
+                let law = of_report(&one, &task).unwrap().noise_law();
                 for (index, q) in forms.iter().enumerate() {
                     let values: Vec<f64> = estimates.iter().map(|estimate| estimate.dot(q)).collect();
                     let mean = values.iter().sum::<f64>() / REPORTS as f64;

@@ -301,8 +301,7 @@ mod tests {
     use super::*;
     use crate::mechanism::MechanismSpec;
     use crate::privacy::Epsilon;
-    use crate::schema::Schema;
-    use crate::task::Folds;
+    use crate::testing;
 
     const RADIUS: f64 = 100.0;
 
@@ -312,8 +311,7 @@ mod tests {
 
     fn task(epsilon: f64) -> Task {
         let mechanism = MechanismSpec::norm_cap(Epsilon::new(epsilon).unwrap(), 64);
-        let bounding = Bounding::Clip { radius: radius(RADIUS) };
-        Task::new(Schema::numeric(2).unwrap(), bounding, mechanism, Folds::new(2).unwrap()).unwrap()
+        testing::task(2, testing::clip(RADIUS), mechanism, 2)
     }
 
     /// Lengths `median exp(spread G)`, through the randomizer and the bytes of an aggregate.
@@ -327,8 +325,7 @@ mod tests {
                     .unwrap()
             })
             .collect();
-        let mut aggregate = Aggregate::empty(task);
-        aggregate.accumulate(task, &reports).unwrap();
+        let aggregate = testing::sum(task, &reports);
         Norms::of(&Aggregate::from_bytes(&aggregate.to_bytes(), task).unwrap(), task).unwrap()
     }
 

@@ -308,8 +308,7 @@ mod tests {
     use crate::mechanism::cap::MAX_CANDIDATES;
     use crate::prediction::Batches;
     use crate::privacy::tests::{delta, epsilon};
-    use crate::schema::Schema;
-    use crate::task::Folds;
+    use crate::testing::{double_cap, task};
     use core::cell::Cell;
 
     #[test]
@@ -334,8 +333,7 @@ mod tests {
         let rounded = of(20, &[0.4, 0.3, 0.2, 0.101]);
         assert_eq!(named(&rounded), [1, 1, 0]);
         assert!(rounded.notes()[0].contains("sum to 1.001,"), "{rounded:?}");
-        let spec = MechanismSpec::double_cap(epsilon(1.0));
-        let task = Task::new(Schema::numeric(20).unwrap(), Bounding::UnitNorm, spec, Folds::new(1).unwrap()).unwrap();
+        let task = task(20, Bounding::UnitNorm, MechanismSpec::double_cap(epsilon(1.0)), 1);
         let spectrum = exact.spectrum.clone();
         assert!(Planner::of_task(spectrum, Rank::new(3).unwrap(), &task).unwrap().notes().is_empty());
     }
@@ -573,9 +571,7 @@ mod tests {
         for rank in [4, 5] {
             assert_eq!(new(rank).unwrap_err(), PredictionError::Rank { rank, dimension: 4 });
         }
-        let spec = MechanismSpec::DoubleCap { epsilon: epsilon(2.0), candidates: 10, cap: 5 };
-        let schema = Schema::numeric(4).unwrap();
-        let task = Task::new(schema, Bounding::UnitNorm, spec, Folds::new(1).unwrap()).unwrap();
+        let task = task(4, Bounding::UnitNorm, double_cap(2.0, 10, 5), 1);
         let planner = Planner::of_task(spectrum(), Rank::new(1).unwrap(), &task).unwrap();
         let deviation = |value: f64| planner.mechanism(epsilon(value)).unwrap().entry_deviation();
         let recommended = |value: f64| new(1).unwrap().mechanism(epsilon(value)).unwrap().entry_deviation();

@@ -156,28 +156,17 @@ pub enum ReportError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mechanism::MechanismSpec;
-    use crate::privacy::{Delta, Epsilon};
     use crate::record::Bounding;
-    use crate::schema::Schema;
-    use crate::task::Folds;
+    use crate::testing;
     use chacha20::ChaCha8Rng;
     use rand::SeedableRng;
 
-    fn task(mechanism: MechanismSpec) -> Task {
-        Task::new(Schema::numeric(5).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(1).unwrap()).unwrap()
-    }
-
     fn double_cap() -> Task {
-        task(MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 64, cap: 8 })
+        testing::task(5, Bounding::UnitNorm, testing::double_cap(2.0, 64, 8), 1)
     }
 
     fn gaussian() -> Task {
-        task(MechanismSpec::Gaussian {
-            epsilon: Epsilon::new(2.0).unwrap(),
-            delta: Delta::new(1e-6).unwrap(),
-            calibration: crate::mechanism::Calibration::Analytic,
-        })
+        testing::task(5, Bounding::UnitNorm, testing::gaussian(2.0), 1)
     }
 
     fn report(task: &Task) -> Report {

@@ -57,16 +57,12 @@ impl Task {
 mod tests {
     use super::*;
     use crate::centring::Centring;
-    use crate::mechanism::MechanismSpec;
-    use crate::privacy::Epsilon;
-    use crate::record::{Bounding, Radius};
+    use crate::record::Bounding;
     use crate::sampling::bits::tests::ScriptedSource;
-    use crate::schema::Schema;
-    use crate::task::Folds;
+    use crate::testing::{self, clip};
 
     fn task() -> Task {
-        let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 64, cap: 8 };
-        Task::new(Schema::numeric(3).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(1).unwrap()).unwrap()
+        testing::task(3, Bounding::UnitNorm, testing::double_cap(2.0, 64, 8), 1)
     }
 
     /// The constant is added once, by the task, and before the mechanism; a report without an id asks for 16 bytes
@@ -136,13 +132,12 @@ mod tests {
             assert_eq!(task().randomize(&other, None), Err(RandomizeError::Record(error)));
             assert_eq!(task().randomize(&other, Some(id)), Err(RandomizeError::Record(error)));
         }
-        let clipped = |radius| Bounding::Clip { radius: Radius::new(radius).unwrap() };
-        let other = BoundedRecord::new(vec![1.0, 0.0, 0.0], clipped(1.0)).unwrap();
-        let error = RecordError::OtherBounding { expected: Bounding::UnitNorm, found: clipped(1.0) };
+        let other = BoundedRecord::new(vec![1.0, 0.0, 0.0], clip(1.0)).unwrap();
+        let error = RecordError::OtherBounding { expected: Bounding::UnitNorm, found: clip(1.0) };
         assert_eq!(task().randomize(&other, None), Err(RandomizeError::Record(error)));
         // The radius is part of the bounding.
-        let twice = Task::new(task().schema().clone(), clipped(2.0), task().mechanism_spec(), task().folds()).unwrap();
-        let error = RecordError::OtherBounding { expected: clipped(2.0), found: clipped(1.0) };
+        let twice = testing::task(3, clip(2.0), task().mechanism_spec(), 1);
+        let error = RecordError::OtherBounding { expected: clip(2.0), found: clip(1.0) };
         assert_eq!(twice.randomize(&other, None), Err(RandomizeError::Record(error)));
     }
 }

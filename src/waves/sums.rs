@@ -55,11 +55,8 @@ impl SecondWave {
 mod tests {
     use super::*;
     use crate::covariance::{Covariance, CovarianceError};
-    use crate::mechanism::MechanismSpec;
     use crate::privacy::Epsilon;
-    use crate::record::{Bounding, Radius};
-    use crate::schema::Schema;
-    use crate::task::Folds;
+    use crate::testing::{clip, double_cap, task};
     use crate::waves::Refinement;
     use chacha20::ChaCha8Rng;
     use rand::SeedableRng;
@@ -67,9 +64,7 @@ mod tests {
     /// Through bytes, and never a covariance.
     #[test]
     fn the_sums_of_a_refinement_give_a_cross_block_and_nothing_else() {
-        let clip = Bounding::Clip { radius: Radius::new(2.0).unwrap() };
-        let double_cap = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 16, cap: 2 };
-        let first = Task::new(Schema::numeric(4).unwrap(), clip, double_cap, Folds::new(3).unwrap()).unwrap();
+        let first = task(4, clip(2.0), double_cap(2.0, 16, 2), 3);
         let directions = DMatrix::identity(4, 2);
         let refinement = Refinement::from_parts(first.digest(), &directions, &[1.0, 2.0], 0.5).unwrap();
         let second = first.refined_by(refinement, Epsilon::new(4.0).unwrap(), None, None).unwrap();

@@ -177,14 +177,13 @@ mod tests {
     use super::*;
     use crate::centring::Centring;
     use crate::mechanism::MechanismSpec;
-    use crate::privacy::{Delta, Epsilon};
+    use crate::privacy::Epsilon;
     use crate::record::Bounding;
-    use crate::schema::Schema;
-    use crate::task::Folds;
+    use crate::testing::{gaussian, sum, task};
     use crate::waves::prediction::LEAST_GAIN;
 
     fn task_with(mechanism: MechanismSpec) -> Task {
-        Task::new(Schema::numeric(6).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(1).unwrap()).unwrap()
+        task(6, Bounding::UnitNorm, mechanism, 1)
     }
 
     fn epsilon() -> Epsilon {
@@ -203,8 +202,7 @@ mod tests {
                 task.randomize_with_rng(&task.bound(record).unwrap(), None, &mut rng).unwrap()
             })
             .collect();
-        let mut aggregate = Aggregate::empty(&task);
-        aggregate.accumulate(&task, &reports).unwrap();
+        let aggregate = sum(&task, &reports);
         let made = SecondTask::of(&aggregate, &task, rank, None).unwrap();
         assert_eq!(made, SecondTask::of(&aggregate, &task, rank, Some(3000)).unwrap());
         assert_eq!((made.task.campaign(), made.waves.records), (task.digest(), [3000, 3000]));
@@ -216,9 +214,7 @@ mod tests {
     #[test]
     fn what_a_plan_advises_is_refined_when_its_first_wave_is_over() {
         let (rank, epsilon) = (Rank::new(3).unwrap(), Epsilon::new(2.0).unwrap());
-        let schema = Schema::numeric(12).unwrap();
-        let spec = MechanismSpec::double_cap(epsilon);
-        let task = Task::new(schema, Bounding::UnitNorm, spec, Folds::new(1).unwrap()).unwrap();
+        let task = task(12, Bounding::UnitNorm, MechanismSpec::double_cap(epsilon), 1);
         let spectrum = Spectrum::of_unit_trace(12, vec![0.18; 3]).unwrap();
         let family = task.moments().unwrap().into();
         let stated = Planner::new(spectrum.clone(), rank, family, Bounding::UnitNorm).unwrap();
@@ -241,9 +237,7 @@ mod tests {
                         task.randomize_with_rng(&task.bound(record).unwrap(), None, &mut rng).unwrap()
                     })
                     .collect();
-                let mut aggregate = Aggregate::empty(&task);
-                aggregate.accumulate(&task, &reports).unwrap();
-                let waves = SecondTask::of(&aggregate, &task, rank, Some(second)).unwrap().waves;
+                let waves = SecondTask::of(&sum(&task, &reports), &task, rank, Some(second)).unwrap().waves;
                 assert_eq!(waves.refused, None, "{waves:?}");
                 waves.one_wave / waves.not_elliptical
             })
@@ -261,9 +255,7 @@ mod tests {
             let refused = SecondTask::placeholder(task, rank(k));
             assert!(matches!(refused, Err(RefineError::Refinement(_) | RefineError::Task(_))), "{refused:?}");
         }
-        let calibration = crate::mechanism::Calibration::Analytic;
-        let dense = MechanismSpec::Gaussian { epsilon: epsilon(), delta: Delta::new(1e-6).unwrap(), calibration };
-        let one_wave = SecondTask::placeholder(&task_with(dense), rank(1));
+        let one_wave = SecondTask::placeholder(&task_with(gaussian(4.0)), rank(1));
         assert_eq!(one_wave, Err(PredictionError::OneWave.into()));
     }
 }

@@ -238,14 +238,12 @@ mod tests {
     use crate::mechanism::MechanismSpec;
     use crate::privacy::Epsilon;
     use crate::recovery::principal_components;
-    use crate::schema::Schema;
     use crate::subspace::{Subspace, sin_theta_squared};
-    use crate::task::Folds;
+    use crate::testing;
     use crate::waves::prediction::WaveRefusal;
 
     fn task() -> Task {
-        let mechanism = MechanismSpec::double_cap(Epsilon::new(4.0).unwrap());
-        Task::new(Schema::numeric(6).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(1).unwrap()).unwrap()
+        testing::task(6, Bounding::UnitNorm, MechanismSpec::double_cap(Epsilon::new(4.0).unwrap()), 1)
     }
 
     fn rank(value: usize) -> Rank {

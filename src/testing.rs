@@ -1,0 +1,32 @@
+//! What the unit tests of several modules are about.
+
+use crate::aggregate::Aggregate;
+use crate::mechanism::MechanismSpec;
+use crate::privacy::tests::{delta, epsilon};
+use crate::record::{Bounding, Radius};
+use crate::report::Report;
+use crate::schema::Schema;
+use crate::task::{Folds, Task};
+
+pub(crate) fn clip(radius: f64) -> Bounding {
+    Bounding::Clip { radius: Radius::new(radius).unwrap() }
+}
+
+pub(crate) fn double_cap(e: f64, candidates: u32, cap: u32) -> MechanismSpec {
+    MechanismSpec::DoubleCap { epsilon: epsilon(e), candidates, cap }
+}
+
+/// At delta 1e-6.
+pub(crate) fn gaussian(e: f64) -> MechanismSpec {
+    MechanismSpec::gaussian(epsilon(e), delta(1e-6))
+}
+
+pub(crate) fn task(features: usize, bounding: Bounding, mechanism: MechanismSpec, folds: u32) -> Task {
+    Task::new(Schema::numeric(features).unwrap(), bounding, mechanism, Folds::new(folds).unwrap()).unwrap()
+}
+
+pub(crate) fn sum(task: &Task, reports: &[Report]) -> Aggregate {
+    let mut sum = Aggregate::empty(task);
+    sum.accumulate(task, reports).unwrap();
+    sum
+}
