@@ -507,20 +507,6 @@ mod tests {
     }
 
     #[test]
-    fn deltas_are_spent_to_the_last_bit_and_no_bit_more() {
-        let two = 2.0 * 1e-6f64;
-        for (all, reports) in [(two, 2), (two.next_down(), 1), (1e-6, 1), (1e-6f64.next_down(), 0), (two.next_up(), 2)]
-        {
-            let mut ledger = ledger(100.0, Some(all), Filter::Sums);
-            for features in 1..=3 {
-                let fits = matches!(ledger.book(&gaussian(features, 0.5)), Decision::Grant { .. });
-                assert_eq!(fits, features <= reports, "{all}: {features}");
-            }
-            assert_eq!(ledger.spent(), 0.5 * reports as f64);
-        }
-    }
-
-    #[test]
     fn the_filter_decides_how_much_fits() {
         let of = |filter: Filter| {
             let mut ledger = ledger(4.0, Some(1e-6), filter);

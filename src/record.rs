@@ -231,10 +231,7 @@ mod tests {
     use super::*;
     use crate::json;
     use crate::schema::Value;
-
-    fn clip(radius: f64) -> Bounding {
-        Bounding::Clip { radius: Radius::new(radius).unwrap() }
-    }
+    use crate::testing::clip;
 
     /// `{:?}` of anything that holds a record shows none of its digits: 7.25 bounded by 1000 is 0.00725.
     #[test]
@@ -372,7 +369,8 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_of_the_bounded_covariance_is_the_square_of_the_radius() {
+    fn a_radius_is_its_number_and_a_unit_of_the_bounded_covariance_its_square() {
+        assert_eq!(Radius::new(2.5).unwrap().value(), 2.5);
         assert_eq!((clip(2.0).covariance_scale(), Bounding::UnitNorm.covariance_scale()), (4.0, 1.0));
     }
 
@@ -411,10 +409,5 @@ mod tests {
         ] {
             assert!(read(bad).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn a_radius_is_the_number_it_was_made_of() {
-        assert_eq!(Radius::new(2.5).unwrap().value(), 2.5);
     }
 }

@@ -480,11 +480,11 @@ pub enum TaskError {
 mod tests {
     use super::*;
     use crate::mechanism::Calibration;
-    use crate::privacy::{Delta, Epsilon};
+    use crate::privacy::tests::{delta, epsilon};
+    use crate::testing;
 
     fn task() -> Task {
-        let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 64, cap: 8 };
-        Task::new(Schema::numeric(3).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(1).unwrap()).unwrap()
+        testing::task(3, Bounding::UnitNorm, testing::double_cap(2.0, 64, 8), 1)
     }
 
     #[test]
@@ -516,12 +516,11 @@ mod tests {
     #[test]
     fn a_refinement_is_a_task_of_the_same_campaign_with_json_of_its_own() {
         let first = task();
-        let epsilon = Epsilon::new(1.0).unwrap();
         let of = |parent, dimension| {
             let directions = nalgebra::DMatrix::identity(dimension, 1);
             Refinement::from_parts(parent, &directions, &[1.0], 0.5).unwrap()
         };
-        let refined = |task: &Task, refinement| task.refined_by(refinement, epsilon, Some(64), Some(8));
+        let refined = |task: &Task, refinement| task.refined_by(refinement, epsilon(1.0), Some(64), Some(8));
         let second = refined(&first, of(first.digest(), 3)).unwrap();
         assert_eq!((second.campaign(), first.campaign()), (first.digest(), first.digest()));
         assert_eq!(second.refinement(), Some(&of(first.digest(), 3)));
@@ -559,7 +558,7 @@ mod tests {
         assert_eq!(week.with_centring(Centring::default()).unwrap().period(), Some("2026-W48"));
         let directions = nalgebra::DMatrix::identity(3, 1);
         let refinement = Refinement::from_parts(week.digest(), &directions, &[1.0], 0.5).unwrap();
-        let second = week.refined_by(refinement, Epsilon::new(1.0).unwrap(), Some(64), Some(8)).unwrap();
+        let second = week.refined_by(refinement, epsilon(1.0), Some(64), Some(8)).unwrap();
         assert_eq!((second.period(), second.campaign()), (Some("2026-W48"), week.digest()));
         assert!(second.to_json().ends_with(r#""cap":8},"period":"2026-W48","folds":1}"#), "{}", second.to_json());
         let longest = "azAZ09-._:".repeat(7)[..64].to_owned();
@@ -696,20 +695,16 @@ mod tests {
 
     #[test]
     fn centring_needs_room_for_its_coordinate() {
-        let mechanism = task().mechanism_spec();
-        let schema = Schema::numeric(MAX_DIMENSION).unwrap();
-        let full = Task::new(schema, Bounding::UnitNorm, mechanism, Folds::new(1).unwrap()).unwrap();
+        let full = testing::task(MAX_DIMENSION, Bounding::UnitNorm, task().mechanism_spec(), 1);
         let error = full.with_centring(Centring::default()).unwrap_err();
         assert_eq!(error, TaskError::Centring(CentringError::Dimension(MAX_DIMENSION)));
     }
 
     #[test]
     fn the_remedy_for_a_mechanism_is_one_with_centring() {
-        let build = |epsilon| {
-            let (epsilon, delta) = (Epsilon::new(epsilon).unwrap(), Delta::new(1e-6).unwrap());
-            let mechanism = MechanismSpec::Gaussian { epsilon, delta, calibration: Calibration::Analytic };
+        let build = |e| {
             let (schema, folds) = (Schema::numeric(1).unwrap(), Folds::new(1).unwrap());
-            Task::of_parts(schema, Bounding::UnitNorm, Some(Centring::default()), mechanism, folds)
+            Task::of_parts(schema, Bounding::UnitNorm, Some(Centring::default()), testing::gaussian(e), folds)
         };
         let said = build(100.0).unwrap_err().to_string();
         let (_, most) = said.split_once("lower epsilon to at most ").unwrap();
@@ -722,16 +717,14 @@ mod tests {
         let build = |dimension, mechanism| {
             Task::new(Schema::numeric(dimension).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(1).unwrap())
         };
-        let epsilon = Epsilon::new(2.0).unwrap();
-        let double_cap = |candidates| MechanismSpec::DoubleCap { epsilon, candidates, cap: candidates / 8 };
+        let double_cap = |candidates| testing::double_cap(2.0, candidates, candidates / 8);
         assert!(build(MAX_DIMENSION, double_cap(8191)).is_ok());
         let dear = build(MAX_DIMENSION, double_cap(8192)).unwrap_err();
         assert!(
             matches!(dear, TaskError::Cost { payload_bytes: 2, .. }) && dear.to_string().contains("268443648"),
             "{dear}"
         );
-        let delta = Delta::new(1e-6).unwrap();
-        let gaussian = MechanismSpec::Gaussian { epsilon, delta, calibration: Calibration::Analytic };
+        let gaussian = testing::gaussian(2.0);
         assert!(build(11_584, gaussian).is_ok());
         assert!(matches!(build(11_585, gaussian), Err(TaskError::Cost { payload_bytes: 67_111_905, .. })));
     }
@@ -740,26 +733,21 @@ mod tests {
     /// was.
     #[test]
     fn every_parameter_of_a_mechanism_is_in_the_digest() {
-        let gaussian = |e: f64, d: f64, calibration| {
-            let delta = Delta::new(d).unwrap();
-            MechanismSpec::Gaussian { epsilon: Epsilon::new(e).unwrap(), delta, calibration }
-        };
-        let double_cap =
-            |e: f64, candidates, cap| MechanismSpec::DoubleCap { epsilon: Epsilon::new(e).unwrap(), candidates, cap };
+        let gaussian =
+            |e, d, calibration| MechanismSpec::Gaussian { epsilon: epsilon(e), delta: delta(d), calibration };
         let specs = [
             gaussian(0.5, 1e-6, Calibration::Analytic),
             gaussian(0.5, 1e-6, Calibration::Paper),
             gaussian(0.6, 1e-6, Calibration::Analytic),
             gaussian(0.5, 1e-7, Calibration::Analytic),
-            double_cap(0.5, 64, 8),
-            double_cap(0.6, 64, 8),
-            double_cap(0.5, 65, 8),
-            double_cap(0.5, 64, 9),
+            testing::double_cap(0.5, 64, 8),
+            testing::double_cap(0.6, 64, 8),
+            testing::double_cap(0.5, 65, 8),
+            testing::double_cap(0.5, 64, 9),
         ];
         let digests: std::collections::HashSet<TaskDigest> = specs
             .map(|spec| {
-                let one = Folds::new(1).unwrap();
-                let task = Task::new(Schema::numeric(2).unwrap(), Bounding::UnitNorm, spec, one).unwrap();
+                let task = testing::task(2, Bounding::UnitNorm, spec, 1);
                 let back = Task::from_json(&task.to_json()).unwrap();
                 assert_eq!((back.mechanism_spec(), back.digest()), (spec, task.digest()));
                 task.digest()

@@ -1,10 +1,12 @@
 //! What the unit tests of several modules are about.
 
+use rand::Rng;
+
 use crate::aggregate::Aggregate;
 use crate::mechanism::MechanismSpec;
 use crate::privacy::tests::{delta, epsilon};
-use crate::record::{Bounding, Radius};
-use crate::report::Report;
+use crate::record::{BoundedRecord, Bounding, Radius};
+use crate::report::{Report, ReportId};
 use crate::schema::Schema;
 use crate::task::{Folds, Task};
 
@@ -29,4 +31,15 @@ pub(crate) fn sum(task: &Task, reports: &[Report]) -> Aggregate {
     let mut sum = Aggregate::empty(task);
     sum.accumulate(task, reports).unwrap();
     sum
+}
+
+/// A record of unit norm.
+pub(crate) fn unit(values: &[f64]) -> BoundedRecord {
+    BoundedRecord::new(values.to_vec(), Bounding::UnitNorm).unwrap()
+}
+
+pub(crate) fn random_id(rng: &mut impl Rng) -> ReportId {
+    let mut id = [0; 16];
+    rng.fill_bytes(&mut id);
+    ReportId::new(id)
 }

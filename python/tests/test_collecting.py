@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute
@@ -55,8 +54,6 @@ def test_every_source_gives_the_same_bytes(task: Task, reports: Reports, folder:
         reports,
         array,
         pl.DataFrame({"report": list(reports)}),
-        pd.Series(list(reports)),
-        list(reports),
         reports.to_bytes(),
         (batch for batch in pa.table({"report": array}).to_batches(max_chunksize=700)),
     ):

@@ -12,7 +12,6 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
-import pytest
 
 Command = Callable[..., dict[str, Any]]
 
@@ -79,17 +78,3 @@ def test_the_same_records_give_the_same_schema_and_reports(tmp_path: Path, comma
         assert randomized(path) == expected, path.name
         command("schema", "infer", path, *options, "-o", tmp_path / "again.json", "--force")
         assert (tmp_path / "again.json").read_text() == (tmp_path / "schema.json").read_text(), path.name
-
-
-@pytest.mark.parametrize("suffix", ["parquet", "feather"])
-def test_other_types_are_refused_by_name(tmp_path: Path, command: Command, suffix: str) -> None:
-    frame = pd.DataFrame({"x": [1.0, -2.0], "when": pd.to_datetime(["2026-01-01", "2026-01-02"]), "all": [[1], [2]]})
-    frame["gap"] = pd.to_timedelta([1, 2], unit="s")
-    path = tmp_path / f"records.{suffix}"
-    getattr(frame, f"to_{suffix}")(path)
-    ignored: list[str] = []
-    for name, kind in (("when", "Timestamp"), ("all", "List"), ("gap", "Duration")):
-        with pytest.raises(AssertionError, match=f"column '{name}' is of type {kind}"):
-            command("schema", "infer", path, *ignored)
-        ignored += ["--ignore", name]
-    assert command("schema", "infer", path, *ignored)["rows"] == 2

@@ -35,22 +35,11 @@ one = Randomizer(tall).randomize(records[:1].repeat(10, axis=1))[0]
 def with_id(number):
     report = one[:13] + number.to_bytes(16, "big") + one[29:-4]
     return report + zlib.crc32(report).to_bytes(4, "little")
-different = [with_id(number) for number in range(100_000)] if sys.argv[1] == "update" else []
+different = [with_id(number) for number in range(100_000)] if "different" in sys.argv[1] else []
 wide = np.broadcast_to(records[0], (10_000_000, 300))
 full = Aggregate(Task(1500, epsilon=8.0, folds=1))
 full.update(Randomizer(full.task).randomize(np.random.default_rng(1).normal(size=(50, 1500))))
 mapping = {f"c{column}": 1.0 for column in range(1, 301)}
-kernels = {
-    "bootstrap": lambda: recover(aggregate, 2, bootstrap=10**9),
-    "randomize": lambda: Randomizer(Task(300, epsilon=4.0)).randomize(wide, threads=2),
-    "update": lambda: tall_sum.update(different),
-    "collect": lambda: collection.update(many),
-    "plain components": lambda: recover(full, 750, method="pca"),
-    "denoising": lambda: covariance(full, denoise="psd"),
-    "planning": lambda: plan(full, rank=700, target=0.1),
-    "mappings": lambda: Randomizer(task).randomize([mapping] * 10_000_000),
-    "encoding": lambda: task.encode(wide),
-}
 sent = []
 def send():
     sent.append(time.process_time())
@@ -58,7 +47,7 @@ def send():
 threading.Timer(0.5, send).start()
 try:
     while True:
-        kernels[sys.argv[1]]()
+        eval(sys.argv[1])
 except KeyboardInterrupt:
     # Of this process alone, and of all its threads: other work on the machine makes nothing late.
     late = time.process_time() - sent[0]
@@ -67,21 +56,21 @@ except KeyboardInterrupt:
 """
 
 
+KERNELS = {
+    "bootstrap": "recover(aggregate, 2, bootstrap=10**9)",
+    "randomize": "Randomizer(Task(300, epsilon=4.0)).randomize(wide, threads=2)",
+    "update": "tall_sum.update(different)",
+    "collect": "collection.update(many)",
+    "plain components": 'recover(full, 750, method="pca")',
+    "denoising": 'covariance(full, denoise="psd")',
+    "planning": "plan(full, rank=700, target=0.1)",
+    "mappings": "Randomizer(task).randomize([mapping] * 10_000_000)",
+    "encoding": "task.encode(wide)",
+}
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows sends no signals to a process of its own")
-@pytest.mark.parametrize(
-    "kernel",
-    [
-        "bootstrap",
-        "randomize",
-        "update",
-        "collect",
-        "plain components",
-        "denoising",
-        "planning",
-        "mappings",
-        "encoding",
-    ],
-)
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS.keys())
 def test_ctrl_c_from_another_thread_ends_a_long_kernel_and_nothing_was_added(kernel: str) -> None:
     # The signal is sent by a thread of Python's, which runs only where the kernel leaves it the interpreter; and what
     # was interrupted has added nothing.

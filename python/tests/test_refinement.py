@@ -144,12 +144,8 @@ def test_waves_that_do_not_belong_together_are_refused(first: Aggregate, second:
 
 ALONE: dict[str, Callable[[Aggregate], Any]] = {
     "recover": lambda sums: recover(sums, RANK),
-    "of plain components": lambda sums: recover(sums, RANK, method="pca"),
     "of a tested rank": lambda sums: recover(sums, "auto"),
     "of sparse components": lambda sums: recover(sums, RANK, sparse=True),
-    "of a path": lambda sums: recover(sums, RANK, sparse=True, path=3),
-    "with a bootstrap": lambda sums: recover(sums, RANK, bootstrap=200),
-    "with a selection": lambda sums: recover(sums, RANK, select=0.1),
     "covariance": ldp_pca.covariance,
     "of a fold": lambda sums: ldp_pca.covariance(sums, fold=0),
     "without noise": lambda sums: ldp_pca.covariance(sums, denoise="frobenius"),
@@ -157,7 +153,6 @@ ALONE: dict[str, Callable[[Aggregate], Any]] = {
     "of two waves": lambda sums: plan(sums, rank=RANK, records=1000, waves=2),
     "predict": lambda sums: ldp_pca.predict(1000, sums, rank=RANK),
     "LocalPCA": ldp_pca.LocalPCA(RANK).fit_aggregate,
-    "with a share": ldp_pca.LocalPCA(0.5).fit_aggregate,
     "with a rank": ldp_pca.LocalPCA("auto").fit_aggregate,
     "LocalSparsePCA": ldp_pca.LocalSparsePCA(RANK).fit_aggregate,
     "from_aggregate": ldp_pca.LocalPCA.from_aggregate,

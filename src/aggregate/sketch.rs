@@ -203,8 +203,9 @@ fn sorted(tags: Vec<Tag>) -> Vec<Tag> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::random_id;
     use chacha20::ChaCha8Rng;
-    use rand::{Rng, SeedableRng};
+    use rand::SeedableRng;
 
     impl Sketch {
         /// A sketch that so many reports can have, whichever they are.
@@ -223,12 +224,7 @@ mod tests {
     }
 
     fn ids(rng: &mut ChaCha8Rng, count: usize) -> Vec<ReportId> {
-        let mut id = || {
-            let mut bytes = [0; 16];
-            rng.fill_bytes(&mut bytes);
-            ReportId::new(bytes)
-        };
-        (0..count).map(|_| id()).collect()
+        (0..count).map(|_| random_id(rng)).collect()
     }
 
     /// Ids with place 0: the sum of their words is 0.

@@ -7,7 +7,6 @@ use rand::{RngExt, SeedableRng};
 
 use super::*;
 use crate::centring::Centring;
-use crate::covariance::tests::of_report;
 use crate::covariance::{Covariance, CovarianceError};
 use crate::mechanism::{HostilePull, MechanismSpec, Moments};
 use crate::prediction::predict_from_estimate;
@@ -248,7 +247,7 @@ fn an_answer_about_a_family_names_its_tasks_and_uses_all_reports() {
     assert_eq!((0..3).map(|fold| reports.records_of_fold(fold)).sum::<u64>(), 2700);
 }
 
-/// Hostile reports in the task where one moves most, up to all reports; 400 tried by force stay below the bound.
+/// Hostile reports in the task where one moves most, up to all reports.
 #[test]
 fn the_bound_on_hostile_reports_takes_the_task_in_which_they_move_most() {
     let (records, tasks) = (population(4.0), [1.0, 4.0].map(|value| task(double_cap(value), 1)));
@@ -272,30 +271,6 @@ fn the_bound_on_hostile_reports_takes_the_task_in_which_they_move_most() {
         assert!(found.unchecked <= expected * (1.0 + 1e-9) + f64::MIN_POSITIVE, "{hostile}: {found:?}");
         assert!(found.checked <= found.unchecked);
     }
-    let allowed = honest.pull(reports, 1).unchecked;
-    let values = |covariance: &Covariance| {
-        let mut values = covariance.matrix().clone().symmetric_eigenvalues().as_slice().to_vec();
-        values.sort_by(f64::total_cmp);
-        values
-    };
-    let mut rng = ChaCha12Rng::seed_from_u64(4);
-    let before: Vec<f64> = values(&honest);
-    let mut moved = 0.0f64;
-    for at in [0, 1] {
-        for _ in 0..200 {
-            let report = tasks[at].randomize_with_rng(&records[0], None, &mut rng).unwrap();
-            let alone = of_report(&report, &tasks[at]).unwrap();
-            let share = parts[at].weight / parts[at].records as f64;
-            // In the place of an honest report's mean.
-            let attacked = honest.matrix() + (alone.matrix() - moment(&records)) * share;
-            let mut after = attacked.symmetric_eigenvalues().as_slice().to_vec();
-            after.sort_by(f64::total_cmp);
-            let change = after.iter().zip(&before).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-            assert!(change <= allowed, "{change} {allowed}");
-            moved = moved.max(change);
-        }
-    }
-    assert!(moved > 0.05 * allowed, "{moved} {allowed}");
 }
 
 /// With one mechanism every report counts alike, whatever its period.

@@ -471,15 +471,11 @@ impl Moments for Gaussian {
 mod tests {
     use super::*;
     use crate::privacy::tests::{delta, epsilon};
-    use crate::record::Bounding;
     use crate::sampling::bits::tests::ScriptedSource;
     use crate::sampling::gaussian::tests::words_of;
+    use crate::testing::unit;
     use chacha20::ChaCha8Rng;
     use rand::{Rng, RngExt, SeedableRng};
-
-    fn unit(values: &[f64]) -> BoundedRecord {
-        BoundedRecord::new(values.to_vec(), Bounding::UnitNorm).unwrap()
-    }
 
     /// Towards zero, coordinate by coordinate, and no further than the ball asks for.
     #[test]

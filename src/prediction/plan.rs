@@ -313,11 +313,7 @@ mod tests {
 
     #[test]
     fn a_stated_spectrum_is_commented_and_an_estimate_is_not() {
-        let family = MechanismFamily::DoubleCap { candidates: None, cap: None };
-        let of = |dimension, signals: &[f64]| {
-            let spectrum = Spectrum::of_unit_trace(dimension, signals.to_vec()).unwrap();
-            Planner::new(spectrum, Rank::new(3).unwrap(), family, Bounding::UnitNorm).unwrap()
-        };
+        let of = |dimension, signals: &[f64]| of(dimension, signals, 3);
         let named = |planner: &Planner| {
             let notes = planner.notes();
             ["above 1 by rounding", "of bounded records", "State one more"]
@@ -344,6 +340,15 @@ mod tests {
     }
 
     const DOUBLE_CAP: MechanismFamily = MechanismFamily::DoubleCap { candidates: None, cap: None };
+
+    /// Of unit-norm records, whose eigenvalues without signals are alike.
+    fn of(dimension: usize, signals: &[f64], rank: usize) -> Planner {
+        let spectrum = match signals {
+            [] => Spectrum::new(dimension, vec![], 1.0 / dimension as f64),
+            _ => Spectrum::of_unit_trace(dimension, signals.to_vec()),
+        };
+        Planner::new(spectrum.unwrap(), Rank::new(rank).unwrap(), DOUBLE_CAP, Bounding::UnitNorm).unwrap()
+    }
 
     #[test]
     fn the_error_falls_with_every_record_and_every_epsilon() {
@@ -388,16 +393,13 @@ mod tests {
             let records = planner.records_for_share(epsilon(2.0), wanted).unwrap().unwrap();
             assert!(share(records) >= wanted && share(records - 1) < wanted, "{wanted} {records}");
         }
-        let tied = Spectrum::of_unit_trace(40, vec![0.3, 0.3]).unwrap();
-        let tied = Planner::new(tied, Rank::new(1).unwrap(), DOUBLE_CAP, Bounding::UnitNorm).unwrap();
+        let tied = of(40, &[0.3, 0.3], 1);
         assert_eq!(tied.records_for(epsilon(2.0), 0.1), Ok(None));
         assert!(tied.records_for_share(epsilon(2.0), 0.9).unwrap().is_some());
         // What one report finds is no less than what a random subspace has.
-        let close = Spectrum::of_unit_trace(5, vec![0.3, 0.25, 0.22]).unwrap();
-        let close = Planner::new(close, Rank::new(2).unwrap(), DOUBLE_CAP, Bounding::UnitNorm).unwrap();
+        let close = of(5, &[0.3, 0.25, 0.22], 2);
         assert_eq!(close.predict(epsilon(2.0), 1).unwrap().share_found, Some(0.0));
-        let flat = Spectrum::new(10, vec![], 0.1).unwrap();
-        let flat = Planner::new(flat, Rank::new(2).unwrap(), DOUBLE_CAP, Bounding::UnitNorm).unwrap();
+        let flat = of(10, &[], 2);
         assert_eq!(flat.records_for_share(epsilon(2.0), 0.5), Ok(None));
         for wanted in [0.0, 1.0, -0.5, f64::NAN] {
             assert!(matches!(planner.records_for_share(epsilon(2.0), wanted), Err(PredictionError::Share(_))));
@@ -427,8 +429,7 @@ mod tests {
             let records = records.unwrap();
             assert!(threshold(records) < *signal && threshold(records - 1) >= *signal, "{records}");
         }
-        let flat = Spectrum::new(10, vec![], 0.1).unwrap();
-        let flat = Planner::new(flat, Rank::new(2).unwrap(), DOUBLE_CAP, Bounding::UnitNorm).unwrap();
+        let flat = of(10, &[], 2);
         assert_eq!(flat.threshold_records(epsilon(2.0)), Ok(vec![None, None]));
     }
 
@@ -534,8 +535,7 @@ mod tests {
 
     #[test]
     fn what_no_number_of_records_reaches_is_said_so() {
-        let tied = Spectrum::of_unit_trace(20, vec![0.3, 0.3]).unwrap();
-        let planner = Planner::new(tied, Rank::new(1).unwrap(), DOUBLE_CAP, Bounding::UnitNorm).unwrap();
+        let planner = of(20, &[0.3, 0.3], 1);
         let batches = Batches { honest_reports: 1000, delta: delta(1e-6) };
         assert_eq!(planner.records_for(epsilon(2.0), 0.1), Ok(None));
         assert_eq!(planner.epsilon_for(1_000_000, 0.1), Ok(None));
@@ -556,8 +556,7 @@ mod tests {
         assert_eq!(planner.predict(epsilon(2.0), 0), Err(PredictionError::Noise(NoiseError::NoRecords)));
         assert_eq!(planner.epsilon_for(0, 0.1), Err(PredictionError::Noise(NoiseError::NoRecords)));
         // Flat: nothing can be predicted but a random subspace.
-        let flat = Spectrum::new(20, vec![], 0.05).unwrap();
-        let flat = Planner::new(flat, Rank::new(2).unwrap(), DOUBLE_CAP, Bounding::UnitNorm).unwrap();
+        let flat = of(20, &[], 2);
         assert_eq!(flat.records_for(epsilon(2.0), 1.7), Ok(None));
         assert_eq!(flat.epsilon_for(1000, 1.7), Ok(None));
         assert_eq!(flat.shuffled_records_for(epsilon(2.0), batches, 1.7), Ok(None));

@@ -181,7 +181,7 @@ mod tests {
     use super::*;
     use crate::privacy::Rho;
     use crate::privacy::calibration::{gaussian_delta, gaussian_epsilon_of_rho};
-    use crate::privacy::composition::{Composition, Method};
+    use crate::privacy::composition::Composition;
     use crate::privacy::renyi::Cap;
     use crate::privacy::tests::{Case, composition_cases, delta, epsilon};
     use crate::privacy::variation::TotalVariation;
@@ -421,33 +421,6 @@ mod tests {
         let units = largest(&|units| fits(binary(units)));
         assert!(second > 0.7 && units > 2.0, "{second} {units}");
         assert!(total(second, units).2 <= d);
-    }
-
-    /// The largest number at which something holds that holds up to there.
-    fn largest_number(holds: impl Fn(usize) -> bool) -> usize {
-        let (mut low, mut high) = (0, 1 << 14);
-        while high - low > 1 {
-            let middle = usize::midpoint(low, high);
-            (low, high) = if holds(middle) { (middle, high) } else { (low, middle) };
-        }
-        low
-    }
-
-    #[test]
-    fn one_order_lets_nearly_as_many_reports_through_as_the_best_of_all() {
-        for e in [1.0, 2.0, 4.0, 8.0] {
-            for each in [0.02, 0.05, 0.1, 0.25] {
-                let loss = PrivacyLoss::Pure { epsilon: epsilon(each) };
-                let best = largest_number(|reports| {
-                    let mut composition = Composition::default();
-                    composition.add(loss, reports as u64).unwrap();
-                    composition.epsilon_by(Method::Renyi, Some(delta(1e-6))).unwrap().value() <= e
-                });
-                let ours =
-                    largest_number(|reports| Filter::Renyi.spent(budget(e, 1e-6), &vec![report(loss); reports]) <= e);
-                assert!(ours + 1 >= 19 * best / 20, "{ours} for {best} of {each} within {e}");
-            }
-        }
     }
 
     /// Each report of the case on its own, with the guarantee that is stated for it.

@@ -142,8 +142,9 @@ mod tests {
     use crate::privacy::renyi::Cap;
     use crate::privacy::tests::{assert_rounded_up, delta, epsilon, known};
     use crate::privacy::variation::TotalVariation;
-    use crate::record::{BoundedRecord, Bounding};
+    use crate::record::BoundedRecord;
     use crate::report::ReportId;
+    use crate::testing::unit;
 
     const ALPHAS: [f64; 12] = [0.0, 1e-9, 1e-4, 0.01, 0.05, 0.1, 0.2, 1.0 / 3.0, 0.5, 0.7, 0.95, 1.0];
 
@@ -304,10 +305,6 @@ mod tests {
                 assert_eq!(power(loss, f64::NAN), 1.0, "{loss:?}");
             }
         }
-    }
-
-    fn unit(values: &[f64]) -> BoundedRecord {
-        BoundedRecord::new(values.to_vec(), Bounding::UnitNorm).unwrap()
     }
 
     /// The likelihood-ratio test of a double-cap report, run on the mechanism's own reports for one id: accuse on what

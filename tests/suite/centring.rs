@@ -152,24 +152,3 @@ fn noise_alone_ends_at_the_stated_edge() {
         }
     }
 }
-
-/// The purpose of centring: without it, a mean that is longer than any spread is the first component.
-#[test]
-fn the_mean_is_no_component_of_a_centred_task() {
-    let [mechanism, _] = mechanisms(4.0);
-    let centred = task(5, clip(), mechanism, 1, 0.25);
-    let schema = Schema::numeric(5).unwrap();
-    let plain = Task::new(schema, clip(), mechanism, Folds::new(1).unwrap()).unwrap();
-    // Mean along the first axis, spread along the second.
-    let rows = [vec![1.2, 0.9, 0.0, 0.0, 0.0], vec![1.2, -0.9, 0.0, 0.0, 0.0]];
-    let leading = |task: &Task| {
-        let (aggregate, _) = collect(task, &rows, 20_000);
-        let covariance = Covariance::estimate(&aggregate, task).unwrap();
-        let axis = |index: usize| covariance.matrix()[(index, index)];
-        [axis(0), axis(1)]
-    };
-    // An entry has a deviation of 4 × 0.3 / sqrt(20,000) = 0.01, a few times that on the diagonal.
-    let ([along, across], [no_longer, still]) = (leading(&plain), leading(&centred));
-    assert!((along - 1.44).abs() < 0.15 && (across - 0.81).abs() < 0.15, "{along} {across}");
-    assert!(no_longer.abs() < 0.2 && (still - 0.81).abs() < 0.2, "{no_longer} {still}");
-}

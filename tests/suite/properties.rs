@@ -4,7 +4,6 @@
 use chacha20::ChaCha8Rng;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::centring::Centring;
-use ldp_pca::components::PublishedComponents;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::internal::schema::read_fields;
 use ldp_pca::mechanism::{Calibration, MechanismSpec};
@@ -16,7 +15,6 @@ use ldp_pca::task::{Folds, Task};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use rand::SeedableRng;
-use serde_json::json;
 
 use crate::support::{number, text};
 
@@ -165,45 +163,6 @@ proptest! {
         if let Ok(accepted) = Task::from_json(&characters.into_iter().collect::<String>()) {
             prop_assert_eq!(Task::from_json(&accepted.to_json()).unwrap().digest(), accepted.digest());
         }
-    }
-
-    #[test]
-    fn published_components_survive_their_json(
-        (schema, bounding) in (schema(), bounding()),
-        numbers in prop::collection::vec(number().prop_filter("finite", |number| number.is_finite()), 1..9),
-        (rank, known) in (any::<Index>(), any::<[bool; 4]>()),
-    ) {
-        let dimension = schema.dimension();
-        let vector = || -> Vec<f64> { numbers.iter().copied().cycle().take(dimension).collect() };
-        let component = |place: usize| json!({"loadings": vector(), "variance": numbers.get(place)});
-        let components: Vec<_> = (0..=rank.index(dimension)).map(component).collect();
-        let mut document = json!({
-            "version": 1,
-            "task": "0f".repeat(32),
-            "schema": schema,
-            "bounding": bounding,
-            "feature_names": schema.feature_names(),
-            "records": 1,
-            "noise_edge": numbers[0],
-            "components": components,
-        });
-        let prediction = json!({"share_found": numbers[0], "sin_theta_squared": numbers[0]});
-        let without_share = json!({"sin_theta_squared": numbers[0]});
-        let optional = [
-            ("mean", json!(vector())),
-            ("total_variance", json!(numbers[0])),
-            ("prediction", prediction),
-            ("prediction", without_share),
-        ];
-        for ((name, value), _) in optional.into_iter().zip(known).filter(|(_, known)| *known) {
-            document[name] = value;
-        }
-        let published = PublishedComponents::from_json(&document.to_string()).unwrap();
-        let text = published.to_json();
-        let again = PublishedComponents::from_json(&text);
-        prop_assert_eq!(again.as_ref(), Ok(&published));
-        prop_assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), document);
-        prop_assert_eq!(published.scores(&vec![0.0; dimension]).unwrap().len(), components.len());
     }
 
     #[test]

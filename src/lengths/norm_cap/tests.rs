@@ -1,8 +1,8 @@
 use super::*;
 use crate::privacy::tests::epsilon;
-use crate::record::Radius;
 use crate::sampling::bits::tests::{ScriptedSource, word_of};
 use crate::task::TaskMechanism;
+use crate::testing::clip;
 
 const KEY: [u8; 16] = [7; 16];
 
@@ -10,12 +10,8 @@ fn id() -> ReportId {
     ReportId::new([3; 16])
 }
 
-fn clip() -> Bounding {
-    Bounding::Clip { radius: Radius::new(2.0).unwrap() }
-}
-
 fn mechanism(e: f64, cap: u32) -> NormCap {
-    NormCap::new(3, clip(), epsilon(e), 2 * cap, cap).unwrap()
+    NormCap::new(3, clip(2.0), epsilon(e), 2 * cap, cap).unwrap()
 }
 
 /// Records of all kinds: without a length, with one that is subnormal when squared, between thresholds, at them, at the
@@ -24,7 +20,7 @@ fn records() -> Vec<BoundedRecord> {
     let lengths = [0.0, -0.0, 5e-324, 1e-300, 1e-160, 1e-3, 0.5, 1.0, 1.3, 2.0 * FRAC_1_SQRT_2, 1.9, 2.0, 2.1, 1e300];
     let along = lengths.map(|length| vec![0.0, length, 0.0]);
     let others = [vec![1.0, 1.0, 1.0], vec![f64::NAN, 0.1, f64::INFINITY], vec![f64::MAX; 3], vec![-1e-200; 3]];
-    along.into_iter().chain(others).map(|values| BoundedRecord::new(values, clip()).unwrap()).collect()
+    along.into_iter().chain(others).map(|values| BoundedRecord::new(values, clip(2.0)).unwrap()).collect()
 }
 
 /// The whole randomizer with words at both ends of every weight of every index: each has exactly its weight, for every
@@ -82,16 +78,16 @@ fn sums_are_the_numbers_of_reports_of_every_index() {
 fn it_goes_with_clip_alone_and_has_half_of_the_candidates_in_its_cap() {
     let spec = |candidates, cap| MechanismSpec::NormCap { epsilon: epsilon(1.0), candidates, cap };
     let build = |bounding, candidates, cap| spec(candidates, cap).for_task(3, bounding, false).map(drop);
-    assert_eq!(build(clip(), 1024, 512), Ok(()));
+    assert_eq!(build(clip(2.0), 1024, 512), Ok(()));
     for (bounding, candidates, cap) in
-        [(Bounding::UnitNorm, 8, 4), (clip(), 8, 3), (clip(), 1026, 513), (clip(), 16_384, 8192)]
+        [(Bounding::UnitNorm, 8, 4), (clip(2.0), 8, 3), (clip(2.0), 1026, 513), (clip(2.0), 16_384, 8192)]
     {
         assert_eq!(build(bounding, candidates, cap), Err(MechanismError::Norms), "{candidates} {cap}");
     }
     for (candidates, cap) in [(8, 5), (0, 0), (u32::MAX, 1 << 31)] {
-        assert_eq!(build(clip(), candidates, cap), Err(MechanismError::Cap { candidates, cap }));
+        assert_eq!(build(clip(2.0), candidates, cap), Err(MechanismError::Cap { candidates, cap }));
     }
-    assert_eq!(spec(8, 4).for_task(3, clip(), true).err(), Some(MechanismError::Centring("norm-cap")));
+    assert_eq!(spec(8, 4).for_task(3, clip(2.0), true).err(), Some(MechanismError::Centring("norm-cap")));
     let of_task = TaskMechanism::from(mechanism(1.0, 4));
     assert_eq!(of_task.moments().err(), Some(MechanismSpec::ABOUT_LENGTHS));
 }

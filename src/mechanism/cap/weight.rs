@@ -171,54 +171,45 @@ mod tests {
     }
 
     /// floor(2^32 e^epsilon) of the exact 64-bit number, computed with 80 digits by tests/independent/values.py: round
-    /// numbers, multiples of ln 2 (where 2^32 e^epsilon is next to an integer), and both ends.
+    /// numbers and multiples of ln 2 (where 2^32 e^epsilon is next to an integer).
     const WEIGHTS: &[(f64, u64)] = &[
-        (1e-6, 4294971590),
-        (1e-5, 4295010245),
         (0.0009765625, 4299163648),
         (0.01, 4338132434),
-        (0.1, 4746672949),
         (0.25, 5514847171),
-        (0.3, 5797599432),
         (0.5, 7081203937),
         (core::f64::consts::LN_2, 8589934591),
-        (0.6931471805599454, 8589934592),
         (0.7, 8649002020),
-        (1.0, 11674931554),
         (1.1, 12902794824),
         (1.3862943611198906, 17179869183),
         (1.5, 19248707987),
         (2.0, 31735754293),
         (2.0794415416798357, 34359738367),
-        (2.5, 52323413144),
         (3.0, 86266724207),
         (3.4657359027997265, 137438953471),
-        (4.0, 234497268814),
         (4.5, 386620635015),
         (5.0, 637429664641),
         (5.545177444479562, 1099511627775),
         (6.0, 1732713474316),
         (6.5, 2856761561133),
         (7.3, 6357839777246),
-        (8.0, 12803117065094),
         (10.0, 94602950235157),
-        (11.090354888959125, 281474976710655),
         (11.090354888959126, 281474976710656),
         (12.0, 699026506411923),
         (13.862943611198906, 4503599627370495),
-        (16.0, 38165554074222850),
-        (20.0, 2083768647442498562),
-        (21.48, 9153882479816447385),
     ];
 
     #[test]
     fn the_weight_is_the_exact_floor() {
-        for &(e, expected) in WEIGHTS {
+        let of_more_places = WITH_64_PLACES.iter().map(|&(e, exact)| (e, (exact >> 64) as u64));
+        for (e, expected) in WEIGHTS.iter().copied().chain(of_more_places).filter(|(e, _)| *e != UNKNOWN) {
             assert_eq!(cap_weight(epsilon(e)).unwrap(), Some(expected), "{e}");
         }
     }
 
-    /// floor(2^96 e^epsilon), with 100 digits: round numbers, both ends and the epsilon of the next test.
+    /// Found by trying 30 million neighbours: `2^32 e^epsilon` is an integer to 25 binary places.
+    const UNKNOWN: f64 = 21.478999893601276;
+
+    /// floor(2^96 e^epsilon), with 100 digits: round numbers, both ends and the unknown one.
     const WITH_64_PLACES: &[(f64, u128)] = &[
         (1e-06, 0x1_0000_10c6_f82d_72bc_a97f_0062),
         (1e-05, 0x1_0000_a7c5_e340_e6fd_ae87_ca89),
@@ -233,7 +224,7 @@ mod tests {
         (16.0, 0x87_975e_8540_0102_4911_f8b8_4415_af72),
         (20.0, 0x1ceb_088b_68e8_0402_1897_97f9_599c_b8b6),
         (21.0, 0x4e9b_87f6_7bb3_f559_76a7_206a_5878_4c1e),
-        (21.478999893601276, 0x7ee8_9d7c_1d0d_6bc0_ffff_ffc2_1631_ec79),
+        (UNKNOWN, 0x7ee8_9d7c_1d0d_6bc0_ffff_ffc2_1631_ec79),
         (21.48, 0x7f09_1f9d_b521_9599_a943_12cc_4de2_17e1),
     ];
 
@@ -270,12 +261,10 @@ mod tests {
         assert_eq!(of, [(85, 1523), (577, 699), (1098, 36)]);
     }
 
-    /// Found by trying 30 million neighbours: `2^32 e^epsilon` is an integer to 25 binary places.
     #[test]
     fn an_epsilon_whose_weight_is_not_known_is_refused() {
-        let e = 21.478999893601276;
-        assert_eq!(cap_weight(epsilon(e)), Err(MechanismError::UnknownWeight(e)));
-        assert!(cap_weight(epsilon(e.next_up())).is_ok());
+        assert_eq!(cap_weight(epsilon(UNKNOWN)), Err(MechanismError::UnknownWeight(UNKNOWN)));
+        assert!(cap_weight(epsilon(UNKNOWN.next_up())).is_ok());
     }
 
     #[test]

@@ -7,9 +7,10 @@ use rand::{RngExt, SeedableRng};
 use super::*;
 use crate::identity::TaskDigest;
 use crate::privacy::tests::epsilon;
-use crate::record::{Bounding, Radius};
+use crate::record::Bounding;
 use crate::sampling::bits::tests::{ScriptedSource, word_of};
 use crate::task::TaskMechanism;
+use crate::testing::clip;
 use crate::waves::refinement::tests::{extreme_refinements, records};
 
 const KEY: [u8; 16] = [3; 16];
@@ -25,10 +26,6 @@ fn axes(dimension: usize, rank: usize, clip: f64) -> Arc<Refinement> {
     let directions = DMatrix::identity(dimension, rank);
     let refinement = Refinement::from_parts(TaskDigest::new([1; 32]), &directions, &vec![1.0; rank], clip);
     Arc::new(refinement.unwrap())
-}
-
-fn clip(radius: f64) -> Bounding {
-    Bounding::Clip { radius: Radius::new(radius).unwrap() }
 }
 
 /// The whole randomizer with words at both ends of every weight of every candidate: each index has exactly its weight,

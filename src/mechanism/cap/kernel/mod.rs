@@ -214,20 +214,15 @@ mod tests {
     use super::super::table::LARGEST_MAGNITUDE;
     use super::*;
     use crate::mechanism::triangle;
+    use crate::testing::random_id;
     use chacha20::ChaCha8Rng;
     use rand::{Rng, SeedableRng};
 
     const KEY: [u8; 16] = *b"a task's digest.";
 
     fn reports(count: usize, rng: &mut ChaCha8Rng) -> Vec<(ReportId, u32)> {
-        (0..count)
-            .map(|_| {
-                let mut id = [0; 16];
-                rng.fill_bytes(&mut id);
-                // With more than one block to a candidate, some positions do not fit 32 bits.
-                (ReportId::new(id), rng.next_u32())
-            })
-            .collect()
+        // With more than one block to a candidate, some positions do not fit 32 bits.
+        (0..count).map(|_| (random_id(rng), rng.next_u32())).collect()
     }
 
     /// One report after the other: all lanes, some of them, and more reports than the counters hold.

@@ -188,15 +188,15 @@ impl Scores {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::identity::ReportId;
     use crate::mechanism::DoubleCap;
     use crate::mechanism::cap::candidates::Candidates;
     use crate::mechanism::cap::members::permitted_caps;
     use crate::mechanism::cap::weight::UNIT_WEIGHT;
     use crate::mechanism::cap::{MAX_CANDIDATES, largest};
     use crate::privacy::tests::epsilon;
+    use crate::testing::random_id;
     use chacha20::ChaCha8Rng;
-    use rand::{Rng, SeedableRng};
+    use rand::SeedableRng;
 
     /// Every J that is recommended, the ends of the range and some between, with caps from end to end, each about twice
     /// the one before.
@@ -256,9 +256,7 @@ mod tests {
         for (rows, count) in counts {
             let lengths: Vec<f64> = (0..count)
                 .map(|_| {
-                    let mut id = [0; 16];
-                    rng.fill_bytes(&mut id);
-                    let candidate = Candidates::new(b"a task's digest.", ReportId::new(id), rows).candidate(1);
+                    let candidate = Candidates::new(b"a task's digest.", random_id(&mut rng), rows).candidate(1);
                     candidate.iter().map(|&value| f64::from(value).powi(2)).sum::<f64>() / rows as f64
                 })
                 .collect();
@@ -292,9 +290,8 @@ mod tests {
                 let (mut sums, mut squares) =
                     (DMatrix::<f64>::zeros(u.len(), u.len()), DMatrix::<f64>::zeros(u.len(), u.len()));
                 for _ in 0..ids {
-                    let mut id = [0; 16];
-                    rng.fill_bytes(&mut id);
-                    let candidates = || Candidates::new(b"a task's digest.", ReportId::new(id), u.len());
+                    let id = random_id(&mut rng);
+                    let candidates = || Candidates::new(b"a task's digest.", id, u.len());
                     let in_cap = largest(&candidates().scores(&u, j), l);
                     let mut mean = DMatrix::identity(u.len(), u.len()) * -f64::from(l);
                     for (index, _) in (0..).zip(in_cap).filter(|(_, member)| *member) {

@@ -2,25 +2,18 @@
 
 mod bias;
 
-use rand::Rng;
-
 use super::*;
 use crate::mechanism::cap::weight::{UNIT_WEIGHT, cap_weight};
 use crate::mechanism::cap::{MAX_CANDIDATES, largest};
 use crate::privacy::tests::epsilon;
-use crate::record::{Bounding, Radius};
+use crate::record::Bounding;
 use crate::sampling::bits::tests::{ScriptedSource, word_of};
+use crate::testing::{clip, random_id, unit};
 use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
 
 fn mechanism(dimension: usize, e: f64, candidates: u32, cap: u32) -> DoubleCap {
     DoubleCap::new(dimension, epsilon(e), candidates, cap).unwrap()
-}
-
-fn random_id(rng: &mut ChaCha8Rng) -> ReportId {
-    let mut id = [0; 16];
-    rng.fill_bytes(&mut id);
-    ReportId::new(id)
 }
 
 #[test]
@@ -50,7 +43,7 @@ fn parameters_that_do_not_fit_are_refused() {
 /// others: the guarantee holds for all. The cap is found by sorting.
 #[test]
 fn the_ends_of_every_weight_belong_to_its_index() {
-    let clip = Bounding::Clip { radius: Radius::new(2.0).unwrap() };
+    let clip = clip(2.0);
     for (e, candidates, cap) in
         [(1e-6, 2, 1), (1.0, 64, 14), (4.0, 256, 10), (16.0, 1024, 1), (8.0, MAX_CANDIDATES, 16)]
     {
@@ -99,7 +92,7 @@ fn the_ends_of_every_weight_belong_to_its_index() {
 /// The zero vector too: its lift is the last axis.
 #[test]
 fn the_lift_makes_a_unit_vector_of_every_record() {
-    let clip = Bounding::Clip { radius: Radius::new(2.0).unwrap() };
+    let clip = clip(2.0);
     for (values, bounding, expected) in [
         ([0.0, 0.0], clip, [0.0, 0.0, 1.0]),
         ([0.96, -0.72], clip, [0.48, -0.36, 0.8]),
@@ -121,7 +114,7 @@ fn selection_frequencies_are_the_weights() {
     let mechanism = mechanism(5, 1.0, 16, 3);
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let id = random_id(&mut rng);
-    let record = BoundedRecord::new(vec![0.1, -0.4, 0.2, 0.9, 0.0], Bounding::UnitNorm).unwrap();
+    let record = unit(&[0.1, -0.4, 0.2, 0.9, 0.0]);
     let scores = Candidates::new(&[7; 16], id, 6).scores(&direction(&record), 16);
     let in_cap = largest(&scores, 3);
     assert_eq!(in_cap.iter().filter(|&&member| member).count(), 3);
@@ -146,7 +139,7 @@ fn selection_frequencies_are_the_weights() {
 #[test]
 fn reports_are_unbiased_for_sparse_and_dense_records() {
     let n = 12_000u64;
-    let clip = Bounding::Clip { radius: Radius::new(2.0).unwrap() };
+    let clip = clip(2.0);
     let cases: [(&[f64], Bounding); 5] = [
         (&[0.0, 1.0, 0.0, 0.0, 0.0], Bounding::UnitNorm),
         (&[1.0, 0.0, 0.0, -2.0, 0.0], Bounding::UnitNorm),
