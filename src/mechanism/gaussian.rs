@@ -791,43 +791,6 @@ mod tests {
         assert!(Gaussian::analytic(4, epsilon(1e-17), delta(1e-6)).is_ok());
     }
 
-    /// Mean and variance of every entry over 40,000 reports, at 4.9 standard errors: one false alarm in 1e5 for 20
-    /// figures.
-    #[test]
-    fn reports_are_unbiased_with_the_stated_variance() {
-        let (n, d) = (40_000u64, 4);
-        for (e, width) in [(2.0, 1), (20.0, 2)] {
-            let mechanism = Gaussian::new(d, epsilon(e), delta(1e-6), Calibration::Analytic).unwrap();
-            assert_eq!(mechanism.width, width);
-            let mut rng = ChaCha8Rng::seed_from_u64(11);
-            let record = unit(&[0.5, -0.1, 0.0, 0.7]);
-            let mut sums = vec![0i64; triangle(d)];
-            let mut squares = DMatrix::<f64>::zeros(d, d);
-            let id = ReportId::new([0; 16]);
-            let expected = {
-                let x = nalgebra::DVector::from_row_slice(record.coordinates());
-                &x * x.transpose()
-            };
-            for _ in 0..n {
-                let payload = mechanism.randomize_with_rng(&record, &[0; 16], id, &mut rng).unwrap();
-                let mut one = vec![0i64; triangle(d)];
-                mechanism.accumulate(&[0; 16], &[(id, &payload)], &mut one);
-                squares += (mechanism.debias(&one, 1) - &expected).map(|error| error * error);
-                sums.iter_mut().zip(one).for_each(|(sum, value)| *sum += value);
-            }
-            let mean = mechanism.debias(&sums, n);
-            for i in 0..d {
-                for j in 0..d {
-                    let deviation = if i == j { mechanism.diagonal_deviation() } else { mechanism.entry_deviation() };
-                    let error = (mean[(i, j)] - expected[(i, j)]) / deviation * (n as f64).sqrt();
-                    assert!(error.abs() < 4.9, "eps {e} entry {i},{j} is off by {error} standard errors");
-                    let ratio = squares[(i, j)] / n as f64 / (deviation * deviation);
-                    assert!((ratio - 1.0).abs() < 4.9 * (2.0 / n as f64).sqrt(), "eps {e} variance ratio {ratio}");
-                }
-            }
-        }
-    }
-
     /// Beyond what the narrow sums hold and beyond one part, at both ends of the range.
     #[test]
     fn sums_of_extreme_payloads_are_exact() {

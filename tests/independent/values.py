@@ -30,9 +30,6 @@ def power(shift, alpha):
 def main():
     for e in ("0.1", "0.5", "1", "2", "4", "8", "16"):
         print("sigma^2 at epsilon", e, mp.nstr(analytic_variance(mpf(e)), 17))
-    for rho in ("0.001", "0.1", "1", "10"):
-        for share in ("1e-6", "0.01", "0.3", "0.999"):
-            print("power at rho", rho, "alpha", share, mp.nstr(power(sqrt(2 * mpf(rho)), mpf(share)), 17))
     for e in map(mpf, ("0.5", "1", "2", "4", "6", "8")):
         shift = sqrt(2 / analytic_variance(e))
         exceeds = normal_below(shift / 2 - e / shift)

@@ -11,7 +11,7 @@ use std::path::Path;
 use chacha20::ChaCha20Rng;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::components::PublishedComponents;
-use ldp_pca::covariance::Covariance;
+use ldp_pca::covariance::{Covariance, Mean};
 use ldp_pca::internal::waves::SecondWave;
 use ldp_pca::ledger::{Budget, Filter, Ledger};
 use ldp_pca::privacy::Epsilon;
@@ -46,19 +46,25 @@ struct TaskCase {
     report_bytes: usize,
 }
 
-/// Reports of one task, and the state of an aggregate that got each of them once.
+/// Reports of one task, the state of an aggregate that got each of them once, and what it estimates.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ReportCase {
+struct CollectionCase {
     name: String,
     task: Json,
     digest: String,
     reports: Vec<ReportVector>,
     aggregate: String,
-    /// What the aggregate estimates of `E[x x^T]`, row by row, in units of the features.
-    second_moment: Vec<f64>,
-    /// And of the mean, where the task has centring.
-    mean: Vec<f64>,
+    /// `E[x x^T]`, row by row, in units of the features.
+    second_moment: Option<Vec<f64>>,
+    /// Empty where the task has no centring.
+    mean: Option<Vec<f64>>,
+    /// The first wave's task, where this is a second one's.
+    first: Option<Json>,
+    /// `E[b a']`, column by column, in the units of bounded records.
+    cross_block: Option<Vec<f64>>,
+    /// The variances of its columns.
+    variances: Option<Vec<f64>>,
 }
 
 /// `record` is an object by column name, or numbers in the order of the columns.
@@ -68,33 +74,6 @@ struct ReportVector {
     record: Json,
     seed: String,
     report: String,
-}
-
-/// Reports of a refinement of `first`, and the state of an aggregate that got each of them once.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RefinedCase {
-    name: String,
-    first: Json,
-    task: Json,
-    digest: String,
-    reports: Vec<ReportVector>,
-    aggregate: String,
-    /// The estimate of `E[b a']`, column by column, in the units of bounded records.
-    cross_block: Vec<f64>,
-    /// The variances of its columns.
-    variances: Vec<f64>,
-}
-
-/// Reports about lengths, and the state of an aggregate that got each of them once.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NormCase {
-    name: String,
-    task: Json,
-    digest: String,
-    reports: Vec<ReportVector>,
-    aggregate: String,
 }
 
 /// Components as somebody wrote them, and the scores of records.
@@ -158,55 +137,50 @@ fn tasks_have_the_digests_of_the_vectors() {
 }
 
 /// The task, and the sums of the reports, after each was made again.
-fn collected(name: &str, task: &Json, digest: &str, reports: &[ReportVector]) -> (Task, Aggregate) {
-    let task = Task::from_json(&task.to_string()).unwrap();
-    assert_eq!(task.digest().to_string(), digest, "{name}");
+fn collected(case: &CollectionCase) -> (Task, Aggregate) {
+    let task = Task::from_json(&case.task.to_string()).unwrap();
+    assert_eq!(task.digest().to_string(), case.digest, "{}", case.name);
     let mut aggregate = Aggregate::empty(&task);
-    for (index, vector) in reports.iter().enumerate() {
+    for (index, vector) in case.reports.iter().enumerate() {
         let report = randomize(&task, &vector.record, &vector.seed);
-        assert_eq!(hex(&report.to_bytes()), vector.report, "{name}, report {index}");
+        assert_eq!(hex(&report.to_bytes()), vector.report, "{}, report {index}", case.name);
         let delivered = Report::from_bytes(&unhex(&vector.report), &task).unwrap();
         aggregate.accumulate(&task, &[delivered]).unwrap();
     }
     (task, aggregate)
 }
 
+fn largest(numbers: &[f64]) -> f64 {
+    numbers.iter().fold(0.0, |largest, number| number.abs().max(largest))
+}
+
+fn are_within(allowed: f64, found: &[f64], expected: &[f64]) -> bool {
+    found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| (a - b).abs() <= allowed)
+}
+
 #[test]
-fn reports_and_aggregates_are_those_of_the_vectors() {
-    for file in ["v1/double-cap.json", "v1/gaussian.json", "v1/centred.json"] {
-        for case in read::<ReportCase>(file) {
-            let (task, aggregate) = collected(&case.name, &case.task, &case.digest, &case.reports);
+fn reports_sums_and_estimates_are_those_of_the_vectors() {
+    for file in ["double-cap", "gaussian", "centred", "refined", "norms"] {
+        for case in read::<CollectionCase>(&format!("v1/{file}.json")) {
+            let (task, aggregate) = collected(&case);
             assert_eq!(hex(&aggregate.to_bytes()), case.aggregate, "{}", case.name);
             assert_eq!(Aggregate::from_bytes(&unhex(&case.aggregate), &task).as_ref(), Ok(&aggregate));
-            let (second_moment, mean) = estimate(&aggregate, &task);
-            for (found, expected) in [(second_moment, &case.second_moment), (mean, &case.mean)] {
-                let largest = expected.iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
-                assert_eq!(found.len(), expected.len());
-                assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() <= 1e-11 * largest), "{}", case.name);
+            let check = |found: &[f64], expected: &Option<Vec<f64>>| {
+                let expected = expected.as_ref().unwrap();
+                assert!(are_within(1e-11 * largest(expected), found, expected), "{}: {found:?}", case.name);
+            };
+            if file == "refined" {
+                let first = Task::from_json(&case.first.as_ref().unwrap().to_string()).unwrap();
+                assert_eq!(task.campaign(), first.digest());
+                let wave = SecondWave::of(&aggregate, &task).unwrap();
+                check(wave.block.as_slice(), &case.cross_block);
+                check(&wave.variances, &case.variances);
+            } else if file != "norms" {
+                let covariance = Covariance::estimate(&aggregate, &task).unwrap();
+                check(covariance.second_moment().as_slice(), &case.second_moment);
+                check(covariance.mean().map_or(&[][..], Mean::values), &case.mean);
             }
         }
-    }
-}
-
-#[test]
-fn refinements_are_those_of_the_vectors() {
-    for case in read::<RefinedCase>("v1/refined.json") {
-        let (task, aggregate) = collected(&case.name, &case.task, &case.digest, &case.reports);
-        assert_eq!(task.campaign(), Task::from_json(&case.first.to_string()).unwrap().digest());
-        assert_eq!(hex(&aggregate.to_bytes()), case.aggregate, "{}", case.name);
-        let wave = SecondWave::of(&aggregate, &task).unwrap();
-        for (found, expected) in [(wave.block.as_slice(), &case.cross_block), (&wave.variances, &case.variances)] {
-            assert_eq!(found.len(), expected.len());
-            assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() <= 1e-11 * b.abs()), "{}", case.name);
-        }
-    }
-}
-
-#[test]
-fn reports_about_lengths_are_those_of_the_vectors() {
-    for case in read::<NormCase>("v1/norms.json") {
-        let (_, aggregate) = collected(&case.name, &case.task, &case.digest, &case.reports);
-        assert_eq!(hex(&aggregate.to_bytes()), case.aggregate, "{}", case.name);
     }
 }
 
@@ -217,13 +191,7 @@ fn scores_are_those_of_the_vectors() {
         assert_eq!(components.to_json(), case.canonical, "{}", case.name);
         for ScoredRecord { record, scores } in case.records {
             let found = components.scores(&encoded(components.schema(), &record)).unwrap();
-            let largest = scores.iter().fold(1.0f64, |largest, score| largest.max(score.abs()));
-            assert_eq!(found.len(), scores.len());
-            assert!(
-                found.iter().zip(&scores).all(|(a, b)| (a - b).abs() <= 1e-12 * largest),
-                "{}: {found:?}",
-                case.name
-            );
+            assert!(are_within(1e-12 * largest(&scores).max(1.0), &found, &scores), "{}: {found:?}", case.name);
         }
     }
 }
@@ -249,12 +217,6 @@ fn tags_of(task: &Task, count: usize) -> String {
     let bytes = aggregate.to_bytes();
     let end = bytes.len() - 4;
     hex(&Sha256::digest(&bytes[end - 20 * count.min(1024)..end]))
-}
-
-fn estimate(aggregate: &Aggregate, task: &Task) -> (Vec<f64>, Vec<f64>) {
-    let covariance = Covariance::estimate(aggregate, task).unwrap();
-    let mean = covariance.mean().map_or(vec![], |mean| mean.values().to_vec());
-    (covariance.second_moment().iter().copied().collect(), mean)
 }
 
 fn randomize(task: &Task, record: &Json, seed: &str) -> Report {
