@@ -32,6 +32,7 @@ import ldp_pca
 from ldp_pca import LocalPCA, LocalSparsePCA, Randomizer, RecoveryError, Task, recover
 
 KINDS = (LocalPCA, LocalSparsePCA)
+OPTIONS: dict[str, Any] = {"epsilon": 4.0, "radius": 7.0, "random_state": 1}
 SETTINGS: list[dict[str, Any]] = [
     {},
     {"n_components": 1, "radius": None},
@@ -100,13 +101,19 @@ def test_a_seed_is_the_sum_of_the_same_reports_whatever_the_threads_and_batches(
     assert private[0] != private[1]
 
 
-def test_sparse_components_live_on_few_features(rows: np.ndarray) -> None:
-    sparse = LocalSparsePCA(2, epsilon=4.0, radius=5.0, centring=False, penalty=0.2, random_state=1)
-    sparse.fit(rows)
+def test_sparse_components_live_on_few_features_and_have_the_names_of_the_table(rows: np.ndarray) -> None:
+    frame = pd.DataFrame(rows, columns=list("abcdef"))
+    sparse = LocalSparsePCA(2, epsilon=4.0, radius=5.0, centring=False, penalty=0.2, random_state=1).fit(frame)
     assert sparse.support_.tolist() == [True, True, False, False, False, True]
     assert (sparse.components_[:, ~sparse.support_] == 0).all()
     assert sparse.relative_gap_ <= 1e-3
     assert sparse.penalty_ == 0.2
+    assert sparse.recovery_.support == ["a", "b", "f"]
+    assert sparse.task_.feature_names == list("abcdef")
+    assert sparse.recovery_.to_frame().loc["c"].tolist() == [0.0, 0.0]
+    # A name that no task has.
+    odd = frame.rename(columns={"a": ""})
+    assert LocalPCA(radius=5.0, random_state=1).fit(odd).task_.feature_names[0] == "c1"
 
 
 @pytest.mark.parametrize("kind", [LocalPCA, LocalSparsePCA])
@@ -439,11 +446,10 @@ def test_a_fit_in_another_process_is_refused_where_a_budget_would_not_see_it(row
 
 def test_a_sparse_matrix_is_its_rows(rows: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
     zeros = np.where(np.abs(rows[:1000]) < 1, 0.0, rows[:1000])
-    options: dict[str, Any] = {"epsilon": 4.0, "radius": 7.0, "random_state": 1}
-    dense = LocalPCA(2, **options).fit(zeros)
+    dense = LocalPCA(2, **OPTIONS).fit(zeros)
     monkeypatch.setattr("ldp_pca.estimators._BATCH", 300)
     for form in (scipy.sparse.csr_array(zeros), scipy.sparse.csc_matrix(zeros), scipy.sparse.coo_array(zeros)):
-        model = LocalPCA(2, **options).fit(form)
+        model = LocalPCA(2, **OPTIONS).fit(form)
         assert model.aggregate_ == dense.aggregate_
         np.testing.assert_allclose(model.transform(form), dense.transform(zeros), atol=1e-12)
         assert model.score(form) == pytest.approx(dense.score(zeros))
@@ -485,8 +491,7 @@ def test_what_is_no_number_is_refused_with_its_column(rows: Any, error: type[Exc
 def test_the_index_of_a_frame_is_no_column_of_its_table(rows: np.ndarray) -> None:
     frame = pd.DataFrame(rows[:500], columns=list("abcdef"), index=np.arange(500) * 2)
     named = frame.rename_axis("person")
-    options: dict[str, Any] = {"epsilon": 4.0, "radius": 7.0, "random_state": 1}
-    fitted = LocalPCA(2, **options).fit(frame)
+    fitted = LocalPCA(2, **OPTIONS).fit(frame)
     reports = Randomizer(fitted.task_).randomize(frame, insecure_seed=1)
     for table in (pa.Table.from_pandas(frame), pa.Table.from_pandas(named), pa.RecordBatch.from_pandas(named)):
         assert table.num_columns == 7
@@ -497,7 +502,7 @@ def test_the_index_of_a_frame_is_no_column_of_its_table(rows: np.ndarray) -> Non
     indexed = frame.set_index("a")
     for table in (pa.Table.from_pandas(indexed), table_reader(indexed)):
         assert Randomizer(fitted.task_).randomize(table, insecure_seed=1) == reports
-    again = LocalPCA(2, **options).fit(pa.Table.from_pandas(named))
+    again = LocalPCA(2, **OPTIONS).fit(pa.Table.from_pandas(named))
     assert (list(again.feature_names_in_), again.aggregate_) == (list("abcdef"), fitted.aggregate_)
 
 
@@ -518,17 +523,6 @@ def test_parameters_of_other_packages_point_to_those_here(kind: Any) -> None:
         kind(other=1.0)
 
 
-def test_names_of_a_table_are_those_of_the_components(rows: np.ndarray) -> None:
-    frame = pd.DataFrame(rows, columns=list("abcdef"))
-    sparse = LocalSparsePCA(2, epsilon=4.0, radius=5.0, centring=False, penalty=0.2, random_state=1).fit(frame)
-    assert sparse.recovery_.support == ["a", "b", "f"]
-    assert sparse.task_.feature_names == list("abcdef")
-    assert sparse.recovery_.to_frame().loc["c"].tolist() == [0.0, 0.0]
-    # A name that no task has.
-    odd = frame.rename(columns={"a": ""})
-    assert LocalPCA(radius=5.0, random_state=1).fit(odd).task_.feature_names[0] == "c1"
-
-
 @pytest.mark.sampling
 def test_the_number_of_components_may_be_left_to_the_reports(rows: np.ndarray) -> None:
     options = {"epsilon": 8.0, "radius": 7.0, "random_state": 1}
@@ -543,8 +537,8 @@ def test_the_number_of_components_may_be_left_to_the_reports(rows: np.ndarray) -
 
 
 def test_reports_of_more_rows_are_added(rows: np.ndarray) -> None:
-    whole = LocalPCA(2, epsilon=4.0, radius=7.0, random_state=1).fit(rows)
-    parts = LocalPCA(2, epsilon=4.0, radius=7.0, random_state=1)
+    whole = LocalPCA(2, **OPTIONS).fit(rows)
+    parts = LocalPCA(2, **OPTIONS)
     for first in range(0, 20_000, 5_000):
         parts.partial_fit(rows[first : first + 5_000])
     assert parts.aggregate_ == whole.aggregate_
@@ -634,8 +628,7 @@ def test_where_nothing_stands_out_there_is_one_component_and_a_word(rows: np.nda
 
 def test_a_lazy_frame_is_read(rows: np.ndarray) -> None:
     frame = pl.DataFrame(rows[:500], schema=list("abcdef"))
-    options: dict[str, Any] = {"epsilon": 4.0, "radius": 7.0, "random_state": 1}
-    lazy, eager = (LocalPCA(2, **options).fit(form) for form in (frame.lazy(), frame))
+    lazy, eager = (LocalPCA(2, **OPTIONS).fit(form) for form in (frame.lazy(), frame))
     assert np.array_equal(lazy.components_, eager.components_)
     assert list(lazy.feature_names_in_) == list("abcdef")
     reports = Randomizer(eager.task_).randomize(frame, insecure_seed=1)

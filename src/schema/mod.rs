@@ -525,17 +525,6 @@ mod tests {
     }
 
     #[test]
-    fn fields_and_named_values_give_the_same_features() {
-        let from_fields = schema().encode_fields(&[" 5 ", "blue", "whatever"]);
-        let named = [("color", Value::Text("blue")), ("x", Value::Number(5.0))];
-        assert_eq!(from_fields, [2.0, 0.0, 1.0]);
-        assert_eq!(schema().encode_named(named), from_fields);
-        let values = [Value::Number(5.0), Value::Text("blue"), Value::Number(f64::NAN)];
-        assert_eq!(schema().encode_values(&values), from_fields);
-        assert_eq!(schema().encode_fields(&["5", "green", ""]), [2.0, 0.0, 0.0]);
-    }
-
-    #[test]
     fn booleans_and_whole_numbers_have_several_spellings() {
         let values = ["True", "FALSE", "3", "-4.0", "007", "yes", "true"].map(String::from).to_vec();
         let column = Column::new("x", ColumnKind::Categorical { values, unseen: Unseen::Zero });
