@@ -2,7 +2,6 @@
 
 use nalgebra::DMatrix;
 
-use super::decimals;
 use crate::baselines::{ModSulq, Sample, SubspaceEstimator as _};
 use crate::experiments::local::double_cap_prediction;
 use crate::experiments::{
