@@ -1,20 +1,20 @@
-//! Solves instances of the sparse problem from those that stand out of the noise to noise alone, and prints processor
-//! times, statuses and gaps per number of features.
+//! Solves instances of the sparse problem from those that stand out of the noise to noise alone. Prints a line of CSV
+//! for each, and to the standard error a summary for each number of features.
 //!
 //! ```text
-//! cargo run --release -p ldp-pca-studies --bin fantope_grid -- --dimensions 60,100,200,400
+//! cargo run --release -p fantope --example grid -- --dimensions 60,100,200 --instances 2
 //! ```
 //!
-//! `S = G + s √d V Vᵀ`: G symmetric with standard normal entries, V orthonormal on 20 rows, signal s in 0, ½, 1, 2,
-//! rank 1, 2, 5, 8, penalty `m √(ln d)` with m in ¼, ½, 1, 2. The instances depend on the seed alone.
-#![cfg(not(target_family = "wasm"))]
+//! `S = G + s √d V Vᵀ`: G symmetric with standard normal entries, V orthonormal on 20 rows, signal s, penalty
+//! `m √(ln d)`. The instances depend on the seed alone.
 
 use std::error::Error;
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use chacha20::ChaCha8Rng;
 use clap::Parser;
-use ldp_pca::recovery::{FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Rank, SolverSettings, SolverStatus};
+use fantope::{FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Rank, SolverSettings, SolverStatus};
 use nalgebra::DMatrix;
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
@@ -26,12 +26,12 @@ struct Arguments {
     #[arg(long, value_delimiter = ',', default_value = "60,100,200,400")]
     dimensions: Vec<usize>,
     /// Signals s
-    #[arg(long, value_delimiter = ',', default_value = "0,0.5,1,2")]
+    #[arg(long, value_delimiter = ',', default_value = "0,0.5,0.75,1,1.25,1.5")]
     signals: Vec<f64>,
     /// Numbers of components
     #[arg(long, value_delimiter = ',', default_value = "1,2,5,8")]
     ranks: Vec<usize>,
-    /// Penalties, in units of √(ln d)
+    /// Penalties m, in units of √(ln d)
     #[arg(long, value_delimiter = ',', default_value = "0.25,0.5,1,2")]
     penalties: Vec<f64>,
     /// Seeds: instances of each kind
@@ -41,14 +41,14 @@ struct Arguments {
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Relative duality gap to stop at
-    #[arg(long, default_value_t = 1e-6)]
+    #[arg(long, default_value_t = SolverSettings::default().tolerance)]
     tolerance: f64,
-    /// Steps that the acceleration remembers
+    /// Steps that the acceleration remembers; the solver's choice without it
     #[arg(long, default_value_t = SolverSettings::default().memory)]
     memory: usize,
-    /// Print every instance
-    #[arg(long)]
-    each: bool,
+    /// Processor seconds after which an instance ends unsolved
+    #[arg(long, default_value_t = f64::INFINITY)]
+    limit: f64,
 }
 
 /// One instance.
@@ -63,23 +63,25 @@ struct Instance {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse();
-    let Arguments { tolerance, memory, .. } = arguments;
+    let Arguments { tolerance, memory, limit, .. } = arguments;
     let solver = FantopeSolver::new(SolverSettings { tolerance, memory, ..SolverSettings::default() })?;
-    println!("features  instances  optimal  largest gap  median s  worst s  total s  worst instance");
+    eprintln!("features  instances  optimal  largest gap  median s  worst s  total s  worst instance");
+    println!("features,signal,rank,penalty,seed,iterations,rows,seconds,gap,status");
     for &dimension in &arguments.dimensions {
         let mut summary = Summary::default();
         for instance in instances(&arguments, dimension) {
             let problem = instance.problem()?;
             let before = processor_time()?;
-            let solution = solver.solve(&problem)?;
-            let seconds = (processor_time()? - before).as_secs_f64();
-            let optimal = solution.status == SolverStatus::Optimal;
-            if arguments.each || !optimal {
-                println!("{}", instance.line(&solution, seconds));
-            }
+            let seconds = || processor_time().map(|now| (now - before).as_secs_f64());
+            let solution = solver.solve_with(&problem, None, &mut |_| match seconds() {
+                Ok(seconds) if seconds < limit => ControlFlow::Continue(()),
+                _ => ControlFlow::Break(()),
+            })?;
+            let seconds = seconds()?;
+            println!("{}", instance.line(&solution, seconds));
             summary.add(instance, &solution, seconds);
         }
-        println!("{}", summary.line(dimension));
+        eprintln!("{}", summary.line(dimension));
     }
     Ok(())
 }
@@ -115,13 +117,12 @@ impl Instance {
 
     fn line(&self, solution: &FantopeSolution, seconds: f64) -> String {
         format!(
-            "  d {:4} s {:3} k {} m {:4} seed {:4}: {:8.4} s, {:5} iterations, {:4} rows, gap {:.1e}, {}",
+            "{},{},{},{},{},{},{},{seconds:.4},{:.1e},{}",
             self.dimension,
             self.signal,
             self.rank,
             self.penalty,
             self.seed,
-            seconds,
             solution.iterations,
             solution.rows.len(),
             solution.relative_gap,
