@@ -161,7 +161,7 @@ impl ScaledMatrix {
     }
 
     /// For a matrix whose symmetry needs no check.
-    fn of_symmetric(matrix: &DMatrix<f64>) -> Result<Self, EigenError> {
+    pub(super) fn of_symmetric(matrix: &DMatrix<f64>) -> Result<Self, EigenError> {
         let scale = power_of_two_below(largest_entry(matrix)?);
         Ok(Self { entries: matrix * (1.0 / scale), scale })
     }

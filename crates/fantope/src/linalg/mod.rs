@@ -10,6 +10,7 @@ mod krylov;
 mod leading;
 mod order;
 mod partial;
+mod selected;
 mod symmetric;
 
 pub(crate) use anderson::Anderson;
@@ -20,6 +21,7 @@ pub(crate) use eigen::{exactly_symmetric_eigen, power_of_two_below};
 pub use krylov::{Krylov, lanczos};
 pub use leading::leading_eigen;
 pub use order::{sort_ascending, sort_descending, sort_rows, sorted_descending};
-pub(crate) use partial::{improve_leading_pairs, weighted_gram};
+pub(crate) use partial::{RitzPairs, weighted_gram};
+pub(crate) use selected::largest_eigen;
 pub(crate) use symmetric::{ColumnVisitor, Stored, mean, scatter};
 pub use symmetric::{SINGLE_SYMMETRY_TOLERANCE, SymmetricMatrix};

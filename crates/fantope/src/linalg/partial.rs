@@ -2,35 +2,55 @@
 
 use faer::linalg::matmul::{matmul, triangular};
 use faer::{Accum, MatMut, MatRef, Par};
-use nalgebra::DMatrix;
+use nalgebra::{DMatrix, DVector};
 
-use super::{EigenError, SymmetricEigen, symmetric_eigen};
+use super::{EigenError, exactly_symmetric_eigen};
 
-/// Improves `guess`, `d × m` orthonormal, towards the leading eigenvectors of the symmetric `matrix` (both triangles):
-/// the best vectors in the span of the guess and of its image, with their Ritz values: `wanted` of them, or all `2m` if
-/// that is fewer.
-///
-/// It is one step of block Lanczos, which suits a sequence of slowly changing matrices: each step squares the error
-/// that the last change added.
-pub(crate) fn improve_leading_pairs(
-    matrix: &DMatrix<f64>,
-    guess: &DMatrix<f64>,
-    wanted: usize,
-) -> Result<SymmetricEigen, EigenError> {
-    let (dimension, count) = guess.shape();
-    let image = product(matrix, guess);
-    let basis = orthonormal(guess, &image);
-    let added = basis.columns(count, basis.ncols() - count).into_owned();
-    let added_image = product(matrix, &added);
-    let mut images = DMatrix::zeros(dimension, basis.ncols());
-    images.columns_mut(0, count).copy_from(&image);
-    images.columns_mut(count, added.ncols()).copy_from(&added_image);
-    let mut seen = transposed_product(&basis, &images);
-    seen.fill_lower_triangle_with_upper_triangle();
-    let eigen = symmetric_eigen(&seen)?;
-    let wanted = wanted.min(basis.ncols());
-    let coordinates = eigen.vectors.columns(0, wanted).into_owned();
-    Ok(SymmetricEigen { values: eigen.values.rows(0, wanted).into_owned(), vectors: product(&basis, &coordinates) })
+/// Approximate leading eigenpairs of a symmetric `d × d` matrix: its Ritz values and vectors in some subspace.
+pub(crate) struct RitzPairs {
+    /// Descending.
+    pub(crate) values: DVector<f64>,
+    /// `d × m`, orthonormal.
+    pub(crate) vectors: DMatrix<f64>,
+    /// `matrix · vectors`, `d × m`.
+    images: DMatrix<f64>,
+}
+
+impl RitzPairs {
+    /// Improves `guess`, `d × m` orthonormal, towards the leading eigenvectors of the symmetric `matrix` (both
+    /// triangles): the best vectors in the span of the guess and of its image, `wanted` of them, or all `2m` if that is
+    /// fewer.
+    ///
+    /// It is one step of block Lanczos, which suits a sequence of slowly changing matrices: each step squares the error
+    /// that the last change added.
+    pub(crate) fn near(matrix: &DMatrix<f64>, guess: &DMatrix<f64>, wanted: usize) -> Result<Self, EigenError> {
+        let (dimension, count) = guess.shape();
+        let image = product(matrix, guess);
+        let basis = orthonormal(guess, &image);
+        let added = basis.columns(count, basis.ncols() - count).into_owned();
+        let mut images = DMatrix::zeros(dimension, basis.ncols());
+        images.columns_mut(0, count).copy_from(&image);
+        images.columns_mut(count, added.ncols()).copy_from(&product(matrix, &added));
+        let mut seen = transposed_product(&basis, &images);
+        seen.fill_lower_triangle_with_upper_triangle();
+        let eigen = exactly_symmetric_eigen(&seen)?;
+        let wanted = wanted.min(basis.ncols());
+        let coordinates = eigen.vectors.columns(0, wanted).into_owned();
+        Ok(Self {
+            values: eigen.values.rows(0, wanted).into_owned(),
+            vectors: product(&basis, &coordinates),
+            images: product(&images, &coordinates),
+        })
+    }
+
+    /// `‖matrix V − V diag(values)‖_F` of the first `count` pairs.
+    pub(crate) fn residual(&self, count: usize) -> f64 {
+        let pairs = self.vectors.column_iter().zip(self.images.column_iter()).zip(self.values.iter());
+        let squares = pairs.take(count).map(|((vector, image), value)| {
+            image.iter().zip(&vector).map(|(image, entry)| (image - value * entry).powi(2)).sum::<f64>()
+        });
+        squares.sum::<f64>().sqrt()
+    }
 }
 
 /// The guess, and an orthonormal basis of what the image adds to it.
@@ -98,6 +118,7 @@ pub(crate) fn weighted_gram(vectors: &DMatrix<f64>, weights: &[f64], out: &mut D
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::linalg::symmetric_eigen;
 
     #[test]
     fn a_guess_improves_to_the_leading_eigenvectors() {
@@ -107,16 +128,16 @@ mod tests {
         let matrix = 0.5 * (&matrix + matrix.transpose());
         let mut vectors = DMatrix::identity(60, 5);
         for _ in 0..150 {
-            vectors = improve_leading_pairs(&matrix, &vectors, 5).unwrap().vectors;
+            vectors = RitzPairs::near(&matrix, &vectors, 5).unwrap().vectors;
             assert!((vectors.tr_mul(&vectors) - DMatrix::identity(5, 5)).norm() < 1e-12);
         }
-        let pairs = improve_leading_pairs(&matrix, &vectors, 5).unwrap();
+        let pairs = RitzPairs::near(&matrix, &vectors, 5).unwrap();
         for index in 0..4 {
             assert!((pairs.values[index] - exact.values[index]).abs() < 1e-9, "{index}");
         }
         // A guess that is already exact stays, though its image adds nothing to it.
         let known = exact.vectors.columns(0, 5).into_owned();
-        let kept = improve_leading_pairs(&matrix, &known, 5).unwrap();
+        let kept = RitzPairs::near(&matrix, &known, 5).unwrap();
         assert!(kept.values.iter().zip(exact.values.iter()).all(|(kept, exact)| (kept - exact).abs() < 1e-11));
     }
 }

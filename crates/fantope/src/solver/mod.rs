@@ -11,7 +11,7 @@ mod extension;
 mod part;
 mod splitting;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod thresholded;
 mod working_set;
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use nalgebra::{DMatrix, DVector};
 
 use crate::FantopeError;
-use crate::linalg::{exactly_symmetric_eigen, improve_leading_pairs, symmetric_eigenvalues, weighted_gram};
+use crate::linalg::{RitzPairs, exactly_symmetric_eigen, largest_eigen, symmetric_eigenvalues, weighted_gram};
 
 /// A block of the estimate that no entry above the penalty connects with another one.
 ///
@@ -20,8 +20,12 @@ pub(super) struct Part {
     start: usize,
     packed: Vec<f64>,
     matrix: DMatrix<f64>,
-    /// Eigenvectors of the last decomposed matrix, most important first.
+    /// Eigenvalues of the last decomposed matrix, descending: all, or the leading ones.
+    values: DVector<f64>,
+    /// Its eigenvectors, most important first.
     pub(super) vectors: DMatrix<f64>,
+    /// What the last decomposition found if it followed known eigenvectors.
+    following: Option<RitzPairs>,
     /// Positive weights of the leading eigenvectors in the projection.
     pub(super) weights: Vec<f64>,
     /// How many eigenvectors to follow, so that those with weight are surely among them.
@@ -30,6 +34,11 @@ pub(super) struct Part {
     followings: usize,
     trust: usize,
     seen: usize,
+    /// Decompositions before vectors are followed again, and how many those will be once following is too inexact.
+    pause: usize,
+    next_pause: usize,
+    /// Decompositions before fewer than all eigenvectors are computed again, after they were too close.
+    tied: usize,
 }
 
 /// Decompositions that follow known eigenvectors before all are computed again; it doubles as long as none was missed.
@@ -37,6 +46,12 @@ const TRUST: usize = 10;
 
 /// The most of them.
 const MOST_TRUST: usize = 160;
+
+/// Up to this many rows all eigenvectors cost no more than a few.
+const FEW_ROWS: usize = 64;
+
+/// The eigenvectors beyond those with weight that are computed, so that their number can grow.
+const SPARE: usize = 4;
 
 impl Part {
     /// The part whose coordinates begin at `start` in the vectors of the whole working set.
@@ -51,12 +66,17 @@ impl Part {
             start,
             packed,
             matrix,
+            values: DVector::zeros(0),
             vectors,
+            following: None,
             weights: Vec::new(),
             followed: count,
             followings: 0,
             trust: TRUST,
             seen: 0,
+            pause: 0,
+            next_pause: TRUST,
+            tied: 0,
         }
     }
 
@@ -96,34 +116,81 @@ impl Part {
         change
     }
 
-    /// Decomposes `Y − U + S/ρ = 2Y − T + S/ρ`; its eigenvalues, descending.
-    pub(super) fn decompose(&mut self, y: &[f64], t: &[f64], rho: f64) -> Result<DVector<f64>, FantopeError> {
+    /// Decomposes `Y − U + S/ρ = 2Y − T + S/ρ`.
+    pub(super) fn decompose(&mut self, y: &[f64], t: &[f64], rho: f64) -> Result<(), FantopeError> {
         let inverse = 1.0 / rho;
         let sums = y.iter().zip(t).zip(&self.packed).map(|((y, t), s)| 2.0 * y - t + s * inverse);
         let coordinates: Vec<f64> = sums.collect();
         unpack_lower(&coordinates, &mut self.matrix, |value| value);
         self.matrix.fill_upper_triangle_with_lower_triangle();
-        let wanted = self.followed;
-        let eigen = if self.rows.len() > 64 && 6 * wanted <= self.rows.len() && self.followings < self.trust {
+        let (count, wanted) = (self.rows.len(), self.followed);
+        if count > FEW_ROWS && 6 * wanted <= count && self.followings < self.trust && self.pause == 0 {
             let guess = self.vectors.columns(0, wanted.min(self.vectors.ncols())).into_owned();
-            // A few more than wanted, so that their number can grow.
-            improve_leading_pairs(&self.matrix, &guess, wanted + 4)?
-        } else {
-            exactly_symmetric_eigen(&self.matrix)?
-        };
-        self.vectors = eigen.vectors;
-        Ok(eigen.values)
+            self.following = Some(RitzPairs::near(&self.matrix, &guess, wanted + SPARE)?);
+            return Ok(());
+        }
+        self.pause = self.pause.saturating_sub(1);
+        self.decompose_leading()
+    }
+
+    /// Finds the eigenvectors with weight, or all where that costs no more.
+    fn decompose_leading(&mut self) -> Result<(), FantopeError> {
+        let (count, wanted) = (self.rows.len(), self.weights.len() + SPARE);
+        if count > FEW_ROWS && 5 * wanted <= 2 * count && !self.weights.is_empty() && self.tied == 0 {
+            if let Some(eigen) = largest_eigen(&self.matrix, wanted)? {
+                (self.values, self.vectors) = (eigen.values, eigen.vectors);
+                return Ok(());
+            }
+            self.tied = TRUST;
+        }
+        self.tied = self.tied.saturating_sub(1);
+        self.decompose_whole()
+    }
+
+    fn decompose_whole(&mut self) -> Result<(), FantopeError> {
+        let eigen = exactly_symmetric_eigen(&self.matrix)?;
+        (self.values, self.vectors) = (eigen.values, eigen.vectors);
+        Ok(())
+    }
+
+    /// The eigenvalues that the decomposition found, descending.
+    pub(super) fn values(&self) -> &DVector<f64> {
+        self.following.as_ref().map_or(&self.values, |pairs| &pairs.values)
+    }
+
+    /// Decomposes more accurately and returns true if the projection that this threshold gives may be off by more than
+    /// `accuracy`, or if eigenvalues above the threshold may be missing.
+    pub(super) fn refine(&mut self, threshold: f64, accuracy: f64) -> Result<bool, FantopeError> {
+        let known = self.values().len();
+        let positive = self.values().iter().take_while(|value| **value > threshold).count();
+        if let Some(pairs) = &self.following {
+            if pairs.residual(positive) <= accuracy {
+                self.next_pause = TRUST;
+                return Ok(false);
+            }
+            self.following = None;
+            self.pause = self.next_pause;
+            self.next_pause = (2 * self.next_pause).min(MOST_TRUST);
+            self.decompose_leading()?;
+            return Ok(true);
+        }
+        let missing = positive == known && known < self.rows.len();
+        if missing {
+            self.decompose_whole()?;
+        }
+        Ok(missing)
     }
 
     /// Decides how many eigenvectors to follow, from the eigenvalues of the last decomposition, the threshold that
     /// gave the weights, and how far below it an eigenvalue may soon come to carry weight.
     ///
     /// Following cannot find an eigenvector that it has lost: many that tie at the threshold turn into each other. So
-    /// all are computed again from time to time, and sooner where weights were missing.
-    pub(super) fn settle(&mut self, values: &DVector<f64>, threshold: f64, reach: f64) {
+    /// those with weight are computed again from time to time, and sooner where weights were missing.
+    pub(super) fn settle(&mut self, threshold: f64, reach: f64) {
         let with_margin = |count: usize| count + (count / 2).clamp(4, 16);
         let positive = self.weights.len();
-        if values.len() < self.rows.len() {
+        if let Some(pairs) = self.following.take() {
+            (self.values, self.vectors) = (pairs.values, pairs.vectors);
             (self.followings, self.seen) = (self.followings + 1, positive);
             self.followed = self.followed.max(with_margin(positive));
             return;
@@ -133,7 +200,7 @@ impl Part {
             self.trust = if missed { TRUST } else { (2 * self.trust).min(MOST_TRUST) };
             self.followings = 0;
         }
-        let near = values.iter().take_while(|value| **value > threshold - reach).count();
+        let near = self.values.iter().take_while(|value| **value > threshold - reach).count();
         self.followed = with_margin(near.max(positive));
     }
 
@@ -143,7 +210,7 @@ impl Part {
         if wanted == 0 {
             return Ok(symmetric_eigenvalues(matrix)?);
         }
-        Ok(improve_leading_pairs(matrix, &self.vectors.columns(0, wanted).into_owned(), wanted)?.values)
+        Ok(RitzPairs::near(matrix, &self.vectors.columns(0, wanted).into_owned(), wanted)?.values)
     }
 
     /// `x ← Σ w_i v_i v_iᵀ`.
@@ -211,43 +278,91 @@ fn unpack_lower(coordinates: &[f64], matrix: &mut DMatrix<f64>, map: impl Fn(f64
 mod tests {
     use super::*;
 
+    const COUNT: usize = 80;
+
+    /// Decomposes a matrix and settles with as many weights of 1; whether that followed, and the largest eigenvalue.
+    fn decompose(part: &mut Part, matrix: &DMatrix<f64>, weights: usize, accuracy: f64) -> (bool, f64) {
+        let mut y = vec![0.0; part.range().len()];
+        part.pack(&(0.5 * matrix), &mut y);
+        part.decompose(&y, &vec![0.0; y.len()], 1.0).unwrap();
+        while part.refine(4.5, accuracy).unwrap() {}
+        let followed = part.following.is_some();
+        part.weights = vec![1.0; weights];
+        part.settle(4.5, 0.0);
+        (followed, part.values[0])
+    }
+
+    fn falling(row: usize) -> f64 {
+        5.0 - row as f64
+    }
+
     /// An eigenvector that no other leads to: the block Lanczos step from the others cannot see it.
     #[test]
     fn eigenvectors_that_following_cannot_find_are_found_again() {
-        const COUNT: usize = 80;
         let mut part = Part::new((0..COUNT).collect(), DMatrix::zeros(COUNT, COUNT), 0);
-        let decompose = |part: &mut Part, last: f64, weights: usize| -> (usize, f64) {
-            let diagonal = |row: usize| if row == COUNT - 1 { last } else { 5.0 - row as f64 };
-            let half =
-                DMatrix::from_fn(COUNT, COUNT, |row, column| if row == column { 0.5 * diagonal(row) } else { 0.0 });
-            let mut y = vec![0.0; part.range().len()];
-            part.pack(&half, &mut y);
-            let values = part.decompose(&y, &vec![0.0; y.len()], 1.0).unwrap();
-            part.weights = vec![1.0; weights];
-            part.settle(&values, 4.5, 0.0);
-            (values.len(), values[0])
+        let mut decompose = |last: f64, weights: usize| {
+            let diagonal = DVector::from_fn(COUNT, |row, _| if row == COUNT - 1 { last } else { falling(row) });
+            decompose(&mut part, &DMatrix::from_diagonal(&diagonal), weights, 1e-9)
         };
-        assert_eq!(decompose(&mut part, -100.0, 1), (COUNT, 5.0));
+        assert_eq!(decompose(-100.0, 1), (false, 5.0));
         for _ in 0..TRUST {
-            let (known, largest) = decompose(&mut part, 10.0, 1);
-            assert!(known < COUNT && (largest - 5.0).abs() < 1e-12, "{known} {largest}");
+            let (followed, largest) = decompose(10.0, 1);
+            assert!(followed && (largest - 5.0).abs() < 1e-12, "{largest}");
         }
+        let found = |(followed, largest): (bool, f64)| !followed && (largest - 10.0).abs() < 1e-12;
         // Two more weights than the last one showed: as little trust as before.
-        assert_eq!(decompose(&mut part, 10.0, 3), (COUNT, 10.0));
-        (0..TRUST).for_each(|_| assert!(decompose(&mut part, 10.0, 3).0 < COUNT));
+        assert!(found(decompose(10.0, 3)));
+        (0..TRUST).for_each(|_| assert!(decompose(10.0, 3).0));
         // The same weights: twice the trust.
-        assert_eq!(decompose(&mut part, 10.0, 3), (COUNT, 10.0));
-        (0..2 * TRUST).for_each(|_| assert!(decompose(&mut part, 10.0, 3).0 < COUNT));
-        assert_eq!(decompose(&mut part, 10.0, 3), (COUNT, 10.0));
+        assert!(found(decompose(10.0, 3)));
+        (0..2 * TRUST).for_each(|_| assert!(decompose(10.0, 3).0));
+        assert!(found(decompose(10.0, 3)));
+    }
+
+    /// The eigenvectors turn by 0.1, which one step follows to a residual of some hundredths.
+    #[test]
+    fn eigenvectors_that_following_leaves_inexact_are_computed_for_a_while() {
+        let diagonal = DMatrix::from_diagonal(&DVector::from_fn(COUNT, |row, _| falling(row)));
+        let mut turned = diagonal.clone();
+        for row in 1..COUNT {
+            turned[(0, row)] = 0.1;
+            turned[(row, 0)] = 0.1;
+        }
+        let largest = symmetric_eigenvalues(&turned).unwrap()[0];
+        for (accuracy, follows) in [(1.0, true), (1e-3, false)] {
+            let mut part = Part::new((0..COUNT).collect(), DMatrix::zeros(COUNT, COUNT), 0);
+            decompose(&mut part, &diagonal, 1, accuracy);
+            assert!(decompose(&mut part, &diagonal, 1, accuracy).0);
+            let (followed, value) = decompose(&mut part, &turned, 1, accuracy);
+            assert_eq!((followed, (value - largest).abs() < 1e-12), (follows, !follows), "{value} {largest}");
+            if !follows {
+                (0..TRUST).for_each(|_| assert!(!decompose(&mut part, &turned, 1, accuracy).0));
+            }
+            assert!(decompose(&mut part, &turned, 1, accuracy).0);
+        }
+    }
+
+    /// More eigenvalues above the threshold than had weight before.
+    #[test]
+    fn eigenvalues_that_rise_above_the_threshold_are_all_found() {
+        let mut part = Part::new((0..COUNT).collect(), DMatrix::zeros(COUNT, COUNT), 0);
+        let values = |many: usize| {
+            DVector::from_fn(COUNT, |row, _| if row < many { 9.0 - 0.1 * row as f64 } else { -(row as f64) })
+        };
+        part.pause = 3;
+        for (many, known) in [(1, COUNT), (2, 1 + SPARE), (30, COUNT)] {
+            decompose(&mut part, &DMatrix::from_diagonal(&values(many)), many, 0.0);
+            assert_eq!(part.values.len(), known, "{many}");
+            assert!(part.values.iter().filter(|value| **value > 4.5).count() == many);
+        }
     }
 
     /// All eigenvectors within reach of the threshold are followed, whether they carry weight or not.
     #[test]
     fn ties_at_the_threshold_are_followed_together() {
-        const COUNT: usize = 200;
         let mut part = Part::new((0..COUNT).collect(), DMatrix::zeros(COUNT, COUNT), 0);
         part.weights = vec![1.0];
-        let values = DVector::from_fn(COUNT, |row, _| {
+        part.values = DVector::from_fn(COUNT, |row, _| {
             if row == 0 {
                 2.0
             } else if row < 30 {
@@ -256,9 +371,9 @@ mod tests {
                 0.0
             }
         });
-        part.settle(&values, 1.0, 0.2);
+        part.settle(1.0, 0.2);
         assert_eq!(part.followed, 30 + 15);
-        part.settle(&values, 1.0, 0.05);
+        part.settle(1.0, 0.05);
         assert_eq!(part.followed, 1 + 4);
     }
 }

@@ -269,7 +269,7 @@ fn noise_levels_that_mean_nothing_are_refused() {
 }
 
 /// Symmetric, with normal entries.
-fn random(dimension: usize, seed: u64) -> DMatrix<f64> {
+pub(crate) fn random(dimension: usize, seed: u64) -> DMatrix<f64> {
     spike_in_noise(dimension, 0, 1.0, seed)
 }
 
