@@ -136,7 +136,7 @@ impl Part {
     /// Finds the eigenvectors with weight, or all where that costs no more.
     fn decompose_leading(&mut self) -> Result<(), FantopeError> {
         let (count, wanted) = (self.rows.len(), self.weights.len() + SPARE);
-        if count > FEW_ROWS && 5 * wanted <= 2 * count && !self.weights.is_empty() && self.tied == 0 {
+        if count > FEW_ROWS && 5 * wanted <= 3 * count && !self.weights.is_empty() && self.tied == 0 {
             if let Some(eigen) = largest_eigen(&self.matrix, wanted)? {
                 (self.values, self.vectors) = (eigen.values, eigen.vectors);
                 return Ok(());
