@@ -189,12 +189,14 @@ test("the README's survey, in one call and by the parts, from its commands to th
   // The made-up people.
   writeFileSync(join(consumer.folder, "people.mjs"), block("js", undefined, 1));
   const [make, ...send] = block("sh", undefined, 1).replaceAll("http://127.0.0.1:8080", server.url).trim().split("\n");
-  writeFileSync(join(consumer.folder, make.split(" > ")[1]), execFileSync("node", ["people.mjs"], { cwd: consumer.folder }));
+  const people = execFileSync("node", ["people.mjs"], { cwd: consumer.folder });
+  writeFileSync(join(consumer.folder, make.split(" > ")[1]), people);
   for (const line of send) execFileSync(binary(), commandLine(line), { cwd: consumer.folder, stdio: "pipe" });
   const token = readFileSync(join(consumer.folder, "collected/collector.token"), "utf8").trim();
   const headers = { Authorization: `Basic ${Buffer.from(`anybody:${token}`).toString("base64")}`, Accept: "text/html" };
   assert.match(await (await fetch(server.url, { headers })).text(), new RegExp(`tasks/${task}/report`));
-  const result = (await (await fetch(`${server.url}/tasks/${task}/report`, { headers })).text()).replaceAll(/<[^>]*>/g, "");
+  const report = await (await fetch(`${server.url}/tasks/${task}/report`, { headers })).text();
+  const result = report.replaceAll(/<[^>]*>/g, "");
   assert.match(result, /The strongest is: more (running and cycling|cycling and running)\./);
 });
 
@@ -235,6 +237,7 @@ async function visitorsTakePart(url, knows = true, counted = records) {
     await page.reload();
     await tellsAgain(page, errors, knows, name);
     assert.equal(await counted(), before + 1, name);
+    // The README's page has no icon.
     assert.deepEqual(errors.filter((text) => !/favicon/.test(text)), [], name);
     await page.close();
   }

@@ -34,7 +34,8 @@ export function numericColumns(count) {
 /** So many records of numbers, most of whose variance is along the first two. */
 export function rowsOfTwo(count, dimension) {
   const value = (row, column) => (((row * (37 + 8 * column)) % 101) / 101 - 0.5) * (column < 2 ? 0.9 : 0.1);
-  return Array.from({ length: count }, (_, row) => Array.from({ length: dimension }, (_, column) => value(row, column)));
+  const rowOf = (row) => Array.from({ length: dimension }, (_, column) => value(row, column));
+  return Array.from({ length: count }, (_, row) => rowOf(row));
 }
 
 /** The mechanism of a second wave. */
