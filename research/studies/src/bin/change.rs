@@ -1,5 +1,5 @@
-//! The measured level and power behind docs/inference.md: how often `recover --other` finds a difference between two
-//! collections, `cargo run --release -p ldp-pca-studies --bin change -- --rotate 30`.
+//! The measured level and power of research/docs/coverage.md: how often `recover --other` finds a difference between
+//! two collections, `cargo run --release -p ldp-pca-studies --bin change -- --rotate 30`.
 //!
 //! Both are collected by the real mechanism, with replacement, from a finite population: a spiked one, or real records
 //! (an NPY file). The second population is the same, or one of its components is rotated, or they are the two halves of

@@ -1,4 +1,5 @@
-//! The measured coverage behind docs/inference.md: `cargo run --release -p ldp-pca-studies --bin coverage -- FILE.npy`.
+//! The measured coverage of research/docs/coverage.md:
+//! `cargo run --release -p ldp-pca-studies --bin coverage -- FILE.npy`.
 //!
 //! Real records (a CSV file, encoded as `schema infer` does, or the columns of largest variance of an NPY file) or a
 //! synthetic population are collected many times, with replacement, through the real mechanism, and every interval that

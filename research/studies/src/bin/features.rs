@@ -1,5 +1,5 @@
-//! The measured rates behind docs/inference.md: how many of the features that `recover --select` names move alone, and
-//! how often `--rank auto` finds components, and calls them a pattern of several columns,
+//! The measured rates of research/docs/coverage.md: how many of the features that `recover --select` names move alone,
+//! and how often `--rank auto` finds components, and calls them a pattern of several columns,
 //! `cargo run --release -p ldp-pca-studies --bin features -- FILE.npy --standardise --centre`.
 //!
 //! The first half of the features is correlated: the columns of largest variance of real records, or the features with

@@ -1,4 +1,4 @@
-//! The measured level and power behind docs/inference.md: `cargo run --release -p ldp-pca-studies --bin rank`.
+//! The measured level and power of research/docs/coverage.md: `cargo run --release -p ldp-pca-studies --bin rank`.
 //!
 //! Directions of normal vectors, with and without components, go through the real mechanisms, and `RankTest` says how
 //! many components stand out. The table counts ranks above, at and below the true one. With a file (.npy, records one a
