@@ -9,8 +9,8 @@
 //! share of the second moments and is orthogonal to the components, every report drawn from the exact law of its
 //! randomizer.
 //! The second is about what `recover` predicts from its own reports: clipped records whose mean has a random direction,
-//! or that of the first component, through tasks, randomizers and sums of their own. docs/prediction.md explains both.
-//! Seeds are fixed. A run takes some ten minutes on one thread.
+//! or that of the first component, through tasks, randomizers and sums of their own. research/docs/predicted.md has
+//! the first. Seeds are fixed. A run takes some ten minutes on one thread.
 #![cfg(not(target_family = "wasm"))]
 
 use std::error::Error;

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Records are those of the spiked model with signal 20. Every report is drawn separately from the randomizer's exact
-//! law; one check runs the randomizers themselves. docs/prediction.md explains the tables. Seeds are fixed, so every
+//! law; one check runs the randomizers themselves. research/docs/predicted.md has the tables. Seeds are fixed, so every
 //! run gives the same numbers. A run takes some ten minutes on one thread.
 #![cfg(not(target_family = "wasm"))]
 
