@@ -25,7 +25,6 @@ macro_rules! documents {
 [penalty]: crate::_documentation::penalty
 [recover]: crate::_documentation::recover
 [relay]: https://docs.rs/crate/ldp-pca/latest/source/docs/operate/run.md
-[relay keys]: https://docs.rs/crate/ldp-pca/latest/source/docs/operate/run.md
 [share found]: crate::_documentation::prediction#share-found
 [shuffling]: https://docs.rs/crate/ldp-pca/latest/source/docs/operate/run.md
 [text files]: crate::_documentation::records#separators-of-text-files
