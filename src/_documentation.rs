@@ -20,7 +20,6 @@ macro_rules! documents {
 [erasing a report]: https://docs.rs/crate/ldp-pca/latest/source/docs/operate/erase-and-close.md
 [http-api]: https://docs.rs/crate/ldp-pca/latest/source/docs/http-api.md
 [inference]: crate::_documentation::inference
-[law about a mean]: https://docs.rs/crate/ldp-pca/latest/source/src/law/centred.rs
 [not protected]: crate::_documentation::double_cap#what-it-does-not-protect-against
 [penalty]: crate::_documentation::penalty
 [recover]: crate::_documentation::recover
