@@ -22,6 +22,17 @@ const TEXTS = [
 /** Texts, and the numbers that they are. */
 const DECIMALS = [["40", 40], [" -0.5\n", -0.5], ["+4.", 4], [".5", 0.5], ["1e3", 1000], ["1E-400", 0], ["-0", -0]];
 
+/** Values that no column reads. */
+export const ODD = [
+  Symbol("s3cret"), () => "a", ["a"], [40], {}, { a: { b: [40] } }, new String("a"), new Number(40), new Date(40),
+  () => "s3cret", ["s3cret"], { s3cret: { b: [99_999] } }, new String("s3cret"),
+  { toString: throwing, valueOf: throwing, toJSON: throwing, [Symbol.toPrimitive]: throwing },
+  { toString: () => "a", valueOf: () => 40, toJSON: () => 40 },
+  { toString: () => "s3cret", toJSON: () => "s3cret", [Symbol.toPrimitive]: () => "s3cret" },
+  class { static s3cret = "s3cret"; }, Object.assign(() => "a", { s3cret: "s3cret" }),
+  Object.assign(["a"], { toString: throwing }), Object.create(null), revoked(),
+];
+
 /** Values, and what a numeric and a categorical column read of each: nothing, where that is not said. */
 export const VALUES = [
   () => [null], () => [undefined], () => [NaN], () => [Infinity], () => [-Infinity], () => [Number("1e999")],
@@ -31,12 +42,7 @@ export const VALUES = [
   () => [`${" ".repeat(200)}a`, null, "a"], () => [`a${"\u0085".repeat(200)}`, null, "a"],
   () => ["a\ud800", null, "a\ufffd"], () => [true, null, "true"], () => [40n, null, "40"],
   () => [2n ** 64n - 1n, null, "18446744073709551615"], () => [-(2n ** 63n), null, "-9223372036854775808"],
-  () => [2n ** 64n], () => [-(2n ** 65n)], () => [HUGE], () => [Symbol("s3cret")], () => [() => "a"], () => [["a"]],
-  () => [[40]], () => [{}], () => [{ a: { b: [40] } }], () => [new String("a")], () => [new Number(40)],
-  () => [new Date(40)],
-  () => [{ toString: throwing, valueOf: throwing, toJSON: throwing, [Symbol.toPrimitive]: throwing }],
-  () => [{ toString: () => "a", valueOf: () => 40, toJSON: () => 40 }],
-  () => [Object.assign(["a"], { toString: throwing })], () => [Object.create(null)], () => [revoked()],
+  () => [2n ** 64n], () => [-(2n ** 65n)], () => [HUGE], ...ODD.map((value) => () => [value]),
 ];
 
 /** Prototypes of records: those of classes, and answers to a column that is named `__proto__`. */

@@ -8,7 +8,7 @@ import { inspect } from "node:util";
 import * as lab from "../../pkg/lab-node.js";
 import { init, PrivacyLedger, Randomizer, RecordError, Task } from "../../pkg/inline.js";
 import { seededBy } from "../../pkg/seeded.js";
-import { anyColumns, anyRecord, numbersFrom, taskOf } from "./any-record.js";
+import { anyColumns, anyRecord, numbersFrom, ODD, taskOf } from "./any-record.js";
 import { numericColumns, TASK } from "./task.js";
 
 /** Of what records of any content have in them, beside what tasks have in them, too. */
@@ -120,6 +120,10 @@ test("check reports everything at once, in the order of the columns", () => {
     ["schema", "type", "device"],
     ["schema", "length", undefined],
   ]);
+  for (const odd of ODD) {
+    const columns = ["height", "plan", "device"];
+    assert.deepEqual(found([odd, odd, odd, odd]), columns.map((column) => ["schema", "type", column]));
+  }
   assert.deepEqual(found([]), [["schema", "length", undefined]]);
   assert.deepEqual(found(), [["record", "shape", undefined]]);
   const [{ message }] = task.check({ height: 1, plan: null, device: null, one: 1, two: 2 });
