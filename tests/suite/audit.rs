@@ -17,7 +17,7 @@ use ldp_pca::record::{BoundedRecord, Bounding, Radius};
 use ldp_pca::report::ReportId;
 use ldp_pca::schema::{Schema, Value};
 use ldp_pca::task::{Folds, Task, TaskMechanism};
-use ldp_pca_simulation::audit::{Audit, AuditError, Confidence, Finding, Malformed, Randomizer, Tally};
+use ldp_pca_simulation::audit::{Audit, AuditError, Confidence, Finding, Job, Malformed, Randomizer, Tally};
 use rand::CryptoRng;
 
 const CONFIDENCE: f64 = 0.999;
@@ -267,6 +267,24 @@ fn the_law_of_a_record_of_zeros_is_looked_at() {
     });
     let found = bound(&claimed, Bounding::UnitNorm, 10_000, &constant);
     assert!(found > 1.0, "{found} of 1");
+}
+
+#[test]
+fn outcomes_do_not_depend_on_the_order_of_jobs() {
+    let mechanism = double_cap(1.0);
+    let audit = Audit::new(&mechanism, Bounding::UnitNorm).unwrap();
+    let jobs = audit.jobs(4_500).unwrap();
+    assert_eq!(jobs.iter().map(|job| job.reports()).sum::<u64>(), 2 * 3 * 4_500);
+    let run = |jobs: &mut dyn Iterator<Item = &Job>| {
+        let mut tally = audit.empty_tally();
+        for job in jobs {
+            let mut one = audit.empty_tally();
+            audit.observe(*job, 9, &mechanism, &mut one).unwrap();
+            tally.merge(&one).unwrap();
+        }
+        tally
+    };
+    assert_eq!(run(&mut jobs.iter()), run(&mut jobs.iter().rev()));
 }
 
 /// The bytes of a record's coordinates.

@@ -12,6 +12,8 @@ use ldp_pca::privacy::composition::{Composition, Method, PrivacyLoss};
 use ldp_pca::privacy::tradeoff::{Detection, power};
 use ldp_pca::privacy::{Rho, amplification::Blanket};
 use ldp_pca::recovery::Reports;
+use ldp_pca::schema::Unseen;
+use ldp_pca::schema::infer::{Inference, InferenceOptions, Scaling};
 use ldp_pca::{
     Accumulator, Aggregate, BoundedRecord, Bounding, Budget, Calibration, Centring, Covariance, Decision, Delta,
     DoubleCap, Epsilon, FantopeProblem, FantopeSolver, Filter, Folds, Ledger, LocalRandomizer, MechanismSpec, Penalty,
@@ -256,6 +258,24 @@ proptest! {
             }
             let _ = (ledger.spent(), ledger.remaining(), ledger.entries().len());
             prop_assert_eq!(Ledger::from_json(&ledger.to_json()).unwrap().to_json(), ledger.to_json());
+        }
+    }
+
+    #[test]
+    fn samples_are_read_or_refused(
+        names in prop::collection::vec(text(), 0..4),
+        rows in prop::collection::vec(prop::collection::vec(text(), 0..4), 0..4),
+        ignore in text(), max_values in size(),
+        scaling in select(vec![Scaling::Robust, Scaling::MaxAbs, Scaling::Range, Scaling::Standard, Scaling::None]),
+    ) {
+        let options = InferenceOptions { max_values, scaling, unseen: Unseen::Other, ..InferenceOptions::default() };
+        let _ = Inference::new(&names, InferenceOptions { ignore: vec![ignore], ..options.clone() });
+        if let Ok(mut inference) = Inference::new(&names, options) {
+            for row in &rows {
+                let row: Vec<&str> = row.iter().map(String::as_str).collect();
+                let _ = inference.observe(&row);
+            }
+            let _ = inference.finish();
         }
     }
 

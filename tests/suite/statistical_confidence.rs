@@ -74,7 +74,8 @@ fn collections(spec: MechanismSpec, records: u64) -> Vec<Covered> {
 }
 
 /// 40 collections of each kind. True 95 % intervals would miss six or more with probability 1.4 % under other seeds; of
-/// 60 % intervals, 24 would cover, give or take 3.1.
+/// 60 % intervals, 24 would cover, give or take 3.1. The study `coverage`, in research/studies, has 100 collections of
+/// any kind.
 #[test]
 fn intervals_cover_the_true_error() {
     for (spec, records) in [(double_cap(2.0), 6000), (double_cap(1.0), 8000), (gaussian(4.0), 6000)] {
