@@ -140,6 +140,43 @@ fn inference_follows_its_options() {
 }
 
 #[test]
+fn what_becomes_public_is_said_whole_and_names_are_cut_for_a_terminal() {
+    let folder = Folder::new();
+    let row = |row: usize| format!("{},{},free,x{row}@y.org,5\n", row as f64 * 123.456789, -(row as f64));
+    let rows: String = (0..40).map(row).collect();
+    let name = "a name that is longer than others";
+    folder.write("wide.csv", format!("{name},b,plan,contact,skip\n{rows}"));
+    let command = "schema infer wide.csv --scaling range --ignore skip";
+    let run = folder.run(&format!("{command} -o schema.json")).ok();
+    let expected = "40 rows of 5 columns give 3 features\n\n\
+        column                kind         missing  features\n\
+        a name that is long…  numeric            0         1  scale 4814.8 (range)\n\
+        b                     numeric            0         1  scale 39 from -39 (range)\n\
+        plan                  categorical        0         1  1 category\n\
+        contact               ignored            0         0  holds e-mail addresses or UUIDs\n\
+        skip                  ignored            0         0  is ignored as asked\n\n\
+        wrote schema.json\n";
+    assert_eq!(run.stdout, expected);
+    // The schema alone is on standard output, where no file is named.
+    let alone = folder.run(command).ok();
+    assert_eq!(alone.stdout, folder.read_text("schema.json"));
+    assert!(alone.stderr.contains("a name that is long…"), "{alone:?}");
+    let warnings = json!([
+        {"kind": "constant", "column": "plan", "left_out": false, "message": "column 'plan' has the same value in \
+            every row: ignore it, as it tells no two records apart (--ignore plan)"},
+        {"kind": "identifiers", "column": "contact", "left_out": true, "message": "column 'contact' holds e-mail \
+            addresses or UUIDs and is left out: name it as categorical if its texts may become public (--categorical \
+            contact)"},
+    ]);
+    let names = [name, "b", "plan", "contact", "skip"];
+    let public = json!({"names": names, "scaled": [name, "b"], "categories": {"plan": ["free"]}});
+    folder.gives(command, json!({"public": public, "warnings": warnings}));
+    folder.write("bare.csv", "1,a\n2,b\n");
+    let public = json!({"names": [], "scaled": [], "categories": {"c2": ["a", "b"]}});
+    folder.gives("schema infer bare.csv --scaling none", json!({"public": public}));
+}
+
+#[test]
 fn a_matrix_has_columns_by_position() {
     let folder = Folder::new();
     folder.write("m.npy", npy_matrix(&[&[1.0, 7.0, 0.0], &[-2.0, 8.0, 0.0]]));
