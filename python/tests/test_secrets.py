@@ -149,16 +149,51 @@ def silent(*errors: BaseException) -> None:
         assert not any(mark in words.replace(",", "").replace("_", "") for mark in MARKS), words
 
 
-@settings(deadline=None, max_examples=600)
-@given(given_records, st.booleans())
-def test_no_exception_and_no_warning_about_records_holds_an_answer(records: Any, strict: bool) -> None:
+def told(records: Any, *, strict: bool) -> list[BaseException]:
+    """Return the exception and the warnings about these records."""
+    errors: list[BaseException] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             RANDOMIZER.randomize(records, threads=1, strict=strict)
         except (LdpPcaError, TypeError, ValueError) as error:
-            silent(error)
-    silent(*(warning.message for warning in caught if isinstance(warning.message, Warning)))
+            errors.append(error)
+    return errors + [warning.message for warning in caught if isinstance(warning.message, Warning)]
+
+
+@settings(deadline=None, max_examples=600)
+@given(given_records, st.booleans())
+def test_no_exception_and_no_warning_about_records_holds_an_answer(records: Any, strict: bool) -> None:
+    silent(*told(records, strict=strict))
+
+
+RECORD = pa.table({"age": [NUMBER], "plan": [TEXT], "height": [NUMBER]})
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        RECORD.set_column(0, "age", pa.array([{TEXT: NUMBER}])),
+        RECORD.set_column(0, "age", pa.array([[{TEXT: 1}]])),
+        RECORD.set_column(0, "age", pa.array([7315524], pa.date32())),
+        RECORD.set_column(0, "age", [pa.DictionaryArray.from_arrays(pa.array([0]), pa.array([True]))]),
+        pa.array([[{TEXT: NUMBER}]]),
+        pl.DataFrame({"age": [{TEXT: 1}], "plan": [TEXT], "height": [NUMBER]}),
+        np.full((2, 4), TEXT),
+        np.full((2, 4), TEXT.encode()),
+        *(
+            np.array([[NUMBER] * 4, [NUMBER] * 3 + [one]], dtype=object)
+            for one in (TEXT, TEXT.encode(), True, NUMBER + 1j, [NUMBER], object, np.datetime64(73155245, "s"))
+        ),
+        np.full((1, 3), NUMBER),
+        np.full(3, NUMBER),
+    ],
+)
+def test_tables_and_arrays_that_are_no_records_are_told_without_names_and_values(records: Any) -> None:
+    lenient = told(records, strict=False)
+    assert lenient
+    [strict] = told(records, strict=True)
+    silent(*lenient, strict)
 
 
 @settings(deadline=None, max_examples=200)
