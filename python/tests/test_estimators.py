@@ -626,6 +626,16 @@ def test_where_nothing_stands_out_there_is_one_component_and_a_word(rows: np.nda
             recover(model.aggregate_, "auto")
 
 
+@pytest.mark.sampling
+def test_the_variance_is_that_of_scikit_learn_where_the_noise_is_small(rows: np.ndarray) -> None:
+    ours = LocalPCA(2, epsilon=8.0, radius=7.0, random_state=1).fit(rows)
+    theirs = PCA(2).fit(rows)
+    np.testing.assert_allclose(ours.singular_values_, theirs.singular_values_, rtol=0.1)
+    # Four variances of 0.01, beside an edge of the noise of some 0.5.
+    assert np.isnan(ours.noise_variance_) or ours.noise_variance_ < ours.noise_edge_
+    assert LocalPCA(None, epsilon=8.0, radius=7.0, random_state=1).fit(rows).noise_variance_ == 0.0
+
+
 def test_a_lazy_frame_is_read(rows: np.ndarray) -> None:
     frame = pl.DataFrame(rows[:500], schema=list("abcdef"))
     lazy, eager = (LocalPCA(2, **OPTIONS).fit(form) for form in (frame.lazy(), frame))

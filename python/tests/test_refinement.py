@@ -110,6 +110,8 @@ def test_a_second_wave_that_does_not_pay_is_refused(first: Aggregate) -> None:
         first.task.refine(first, 3)
     with pytest.raises(PlanError, match=r"one wave of everybody would be .* \(anyway=True"):
         first.task.refine(first, RANK, records=100)
+    with pytest.raises(PlanError, match="records is 0"):
+        first.task.refine(first, RANK, records=0)
     assert first.task.refine(first, 3, anyway=True).campaign == first.task.digest
 
 
@@ -146,6 +148,7 @@ ALONE: dict[str, Callable[[Aggregate], Any]] = {
     "recover": lambda sums: recover(sums, RANK),
     "of a tested rank": lambda sums: recover(sums, "auto"),
     "of sparse components": lambda sums: recover(sums, RANK, sparse=True),
+    "with a selection": lambda sums: recover(sums, RANK, select=0.1),
     "covariance": ldp_pca.covariance,
     "of a fold": lambda sums: ldp_pca.covariance(sums, fold=0),
     "without noise": lambda sums: ldp_pca.covariance(sums, denoise="frobenius"),
@@ -153,6 +156,7 @@ ALONE: dict[str, Callable[[Aggregate], Any]] = {
     "of two waves": lambda sums: plan(sums, rank=RANK, records=1000, waves=2),
     "predict": lambda sums: ldp_pca.predict(1000, sums, rank=RANK),
     "LocalPCA": ldp_pca.LocalPCA(RANK).fit_aggregate,
+    "with a share": ldp_pca.LocalPCA(0.5).fit_aggregate,
     "with a rank": ldp_pca.LocalPCA("auto").fit_aggregate,
     "LocalSparsePCA": ldp_pca.LocalSparsePCA(RANK).fit_aggregate,
     "from_aggregate": ldp_pca.LocalPCA.from_aggregate,
@@ -241,6 +245,8 @@ def test_samples_that_no_wave_can_be_about_are_refused(first: Aggregate, sample:
     for odd in (0.0, -1.0, 1.75, float("nan")):
         with pytest.raises(RecoveryError, match=r"must be above 0 and below 1\.75"):
             task.refine(sample, RANK, records=RECORDS, sample_error=odd)
+    with pytest.raises(RecoveryError, match="stands for the people of task"):
+        Task(16, epsilon=3.0).refine(sample, RANK, records=RECORDS)
     with pytest.raises(RecoveryError, match="nobody's reports are in a public sample"):
         recover(sample, RANK)
     with pytest.raises(TypeError, match="PublicSample"):

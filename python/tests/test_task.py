@@ -107,6 +107,7 @@ def test_it_is_the_task_of_the_command_line(command, tmp_path: Path) -> None:
         (2, {"mechanism": "no-such-mechanism"}, TaskError, "'no-such-mechanism' is not a mechanism"),
         (2, {"delta": 1e-6}, TaskError, "delta does not go with double-cap"),
         (2, {"mechanism": "gaussian", "cap": 3}, TaskError, "cap goes with double-cap only"),
+        (2, {"candidates": 1}, TaskError, "1 candidates: use 2 to 16384"),
         (2, {"candidates": 4, "cap": 4}, TaskError, "cap"),
         (2, {"bounding": "sphere"}, TaskError, "'sphere' is not a bounding"),
         (2, {"bounding": "clip:x"}, TaskError, "'clip:x' is not a bounding"),
