@@ -98,7 +98,7 @@ fn run(commands: &[String], folder: &Folder) -> (usize, String) {
 /// The documents for users, from the root.
 fn documents() -> Vec<String> {
     let mut documents: Vec<String> = ["README.md", "crates/cli/README.md", "pkg/README.md"].map(str::to_owned).into();
-    for folder in ["docs", "docs/operate", "docs/privacy"] {
+    for folder in ["docs", "docs/operate", "docs/privacy", "docs/start"] {
         let names = std::fs::read_dir(Path::new(ROOT).join(folder)).unwrap();
         let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         documents.extend(names.filter(|name| name.ends_with(".md")).map(|name| format!("{folder}/{name}")));
