@@ -21,6 +21,7 @@
 //! the Frobenius norm, `N = (G + G^T) / 2` with G of independent N(0, sigma^2): the same guarantee, as the sensitivity
 //! is the same in that norm, with half the variance off the diagonal.
 
+use nalgebra::DMatrix;
 use rand::rand_core::CryptoRng;
 
 use super::perturbation::{ADDITION, REPLACEMENT, holding, leading_subspace, normal, symmetrically_perturbed};
@@ -121,6 +122,22 @@ impl AnalyzeGauss {
             GaussianScale::Classical => Ok(paper_sigma(self.epsilon, self.delta) * sensitivity),
         }
     }
+
+    /// S + N: the guarantee covers it, and so all that is computed from it.
+    ///
+    /// # Errors
+    /// As [`SubspaceEstimator::estimate`].
+    pub fn release(&self, sample: &Sample, rng: &mut dyn CryptoRng) -> Result<DMatrix<f64>, BaselineError> {
+        sample.check_unit_ball(self.name())?;
+        let sigma = self.sigma()?;
+        let off_diagonal = match self.geometry {
+            NoiseGeometry::UpperTriangle => sigma,
+            NoiseGeometry::Frobenius => sigma * core::f64::consts::FRAC_1_SQRT_2,
+        };
+        let sum = sample.second_moment() * sample.records() as f64;
+        let noise = |on_diagonal| normal(rng) * if on_diagonal { sigma } else { off_diagonal };
+        Ok(symmetrically_perturbed(&sum, noise))
+    }
 }
 
 impl SubspaceEstimator for AnalyzeGauss {
@@ -140,22 +157,15 @@ impl SubspaceEstimator for AnalyzeGauss {
 
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
         sample.check(rank, self.name())?;
-        let sigma = self.sigma()?;
-        let off_diagonal = match self.geometry {
-            NoiseGeometry::UpperTriangle => sigma,
-            NoiseGeometry::Frobenius => sigma * core::f64::consts::FRAC_1_SQRT_2,
-        };
-        let sum = sample.second_moment() * sample.records() as f64;
-        let noise = |on_diagonal| normal(rng) * if on_diagonal { sigma } else { off_diagonal };
-        let perturbed = symmetrically_perturbed(&sum, noise);
-        Ok(Outcome { subspace: leading_subspace(&perturbed, rank)?, diagnostics: vec![("sigma", sigma)] })
+        let diagnostics = vec![("sigma", self.sigma()?)];
+        Ok(Outcome { subspace: leading_subspace(&self.release(sample, rng)?, rank)?, diagnostics })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use chacha20::ChaCha12Rng;
-    use nalgebra::{DMatrix, DVector};
+    use nalgebra::DVector;
     use rand::SeedableRng;
 
     use super::*;

@@ -90,7 +90,7 @@ impl Experiment for Convergence {
                     for (name, unit_ball, as_printed, start) in VARIANTS {
                         let sample = if unit_ball { &scaled } else { &drawn };
                         let sigma = if as_printed { printed } else { least };
-                        let path = trajectory(&model, sample, sigma, start, run)?;
+                        let path = trajectory(&model, sample, Some(sigma), start, run)?;
                         path.into_iter().enumerate().for_each(|(round, error)| push(name, round, error));
                     }
                 }

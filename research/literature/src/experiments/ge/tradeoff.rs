@@ -14,23 +14,55 @@ pub(super) struct Tradeoff;
 const DELTA: f64 = 0.01;
 /// tau of Theorem 4.3: its bound fails with probability at most 2 T e^(-tau^2 / 2), here 0.7 %.
 const TAU: f64 = 4.0;
+/// N, each with its own noise.
+const PROVIDERS: [u32; 3] = [1, 10, 100];
 /// The dimension for which the report states the norm of records.
 const DIMENSION: usize = 1000;
 
-/// rho, alpha and the privacy error of (4.3). The error is NaN unless alpha is below 1 - gamma, that is, rho < 1.
+/// gamma of the theorem, `(3 lambda_{k+1} + lambda_k) / (3 lambda_k + lambda_{k+1})`.
+fn gamma(top: f64, next: f64) -> f64 {
+    (3.0 * next + top) / (3.0 * top + next)
+}
+
+/// alpha for each unit of `sqrt(s-hat) + sqrt(k) + tau`.
+fn alpha_per_unit(sigma: f64, providers: u32, top: f64) -> f64 {
+    2.0 * RANK as f64 * f64::from(providers) * sigma / (RECORDS as f64 * top)
+}
+
+/// The largest tau for which the theorem gives a bound at all (alpha = 1 - gamma), and the probability (4.1) with it;
+/// NaN where no tau is above 0.
+fn probability(sigma: f64, providers: u32, top: f64, next: f64) -> (f64, f64) {
+    let units = (1.0 - gamma(top, next)) / alpha_per_unit(sigma, providers, top);
+    let tau = units - (KEPT_ROWS as f64).sqrt() - (RANK as f64).sqrt();
+    let (n, d) = (RECORDS as f64, DIMENSION as f64);
+    let failures = 2.0 * f64::from(ROUNDS) * libm::exp(-0.5 * tau * tau)
+        + 4.0 / (n - 1.0)
+        + 1.0 / d
+        + 6.0 * libm::log(n) / n
+        + 1.0 / n;
+    if tau > 0.0 { (tau, 1.0 - failures) } else { (f64::NAN, f64::NAN) }
+}
+
+/// alpha and the privacy error of (4.3). The error is NaN unless alpha is below 1 - gamma, that is, rho < 1.
 ///
-/// The text of the theorem is damaged; `alpha` is solved for in the display before it (with equality), `gamma = (3
-/// lambda_{k+1} + lambda_k) / (3 lambda_k + lambda_{k+1})` and `rho = gamma / (1 - alpha)`.
-fn privacy_error(sigma: f64, top: f64, next: f64) -> (f64, f64) {
+/// The text of the theorem is damaged; `alpha` is solved for in the display before it (with equality), and `rho = gamma
+/// / (1 - alpha)`.
+fn privacy_error(sigma: f64, providers: u32, top: f64, next: f64) -> (f64, f64) {
     let (k, kept) = (RANK as f64, KEPT_ROWS as f64);
-    let alpha = 2.0 * k * (kept.sqrt() + k.sqrt() + TAU) * sigma / (RECORDS as f64 * top);
-    let gamma = (3.0 * next + top) / (3.0 * top + next);
-    let rho = gamma / (1.0 - alpha);
+    let alpha = (kept.sqrt() + k.sqrt() + TAU) * alpha_per_unit(sigma, providers, top);
+    let rho = gamma(top, next) / (1.0 - alpha);
     if !(alpha < 1.0 && rho < 1.0) {
         return (alpha, f64::NAN);
     }
     let sparse = 1.0 + 2.0 * (k * SPARSITY as f64 / kept).sqrt();
     (alpha, sparse * alpha / (1.0 - alpha) / (3f64.sqrt() * (1.0 - rho.powf(0.25))))
+}
+
+/// The largest tau at epsilon = 0.2 and the probability (4.1) with it, for records as drawn.
+fn promised(table: &Table, providers: u32) -> String {
+    let here = [is("units", "as drawn"), is("providers", providers), is("epsilon", 0.2)];
+    let [tau, probability] = ["tau", "probability"].map(|column| table.mean(column, &here));
+    format!("{probability:.4} for N = {providers} (tau {tau:.1})")
 }
 
 impl Experiment for Tradeoff {
@@ -44,7 +76,7 @@ impl Experiment for Tradeoff {
                 the statistical one: privacy for free.",
             agrees_if: "The bound is a formula, which falls with epsilon wherever it has a value. What counts is \
                 whether it has one for records that the guarantee covers, those in the unit ball.",
-            columns: &["units", "epsilon", "sigma", "alpha", "privacy_error"],
+            columns: &["units", "providers", "epsilon", "sigma", "alpha", "privacy_error", "tau", "probability"],
         }
     }
 
@@ -57,7 +89,8 @@ impl Experiment for Tradeoff {
             ),
             ("eigenvalues k, k + 1", format!("{}, {} (those of section 5.1)", model::TOP, model::BULK_LARGEST)),
             ("tau", format!("{TAU} (ours)")),
-            ("providers", "1".into()),
+            ("providers", format!("{PROVIDERS:?}; the figure is of 1")),
+            ("probability", format!("(4.1) with the largest tau that leaves a bound, and d = {DIMENSION}")),
         ]
     }
 
@@ -68,13 +101,16 @@ impl Experiment for Tradeoff {
             let others = (0..DIMENSION - RANK).map(|index| model::BULK_LARGEST * (index as f64 + 0.5) / others);
             let all = core::iter::repeat_n(model::TOP, RANK).chain(others);
             let square = gaussian_norm_bound(all, RECORDS).powi(2);
+            let scalings = [("as drawn", 1.0), ("unit ball", square)];
             let mut rows = vec![];
-            for (units, divisor) in [("as drawn", 1.0), ("unit ball", square)] {
+            for (providers, (units, divisor)) in PROVIDERS.into_iter().flat_map(|n| scalings.map(|units| (n, units))) {
+                let (top, next) = (model::TOP / divisor, model::BULK_LARGEST / divisor);
                 for step in 0..=36 {
                     let value = 0.2 + 0.05 * f64::from(step);
                     let sigma = scale::formula(Epsilon::new(value)?, Delta::new(DELTA)?, ROUNDS);
-                    let (alpha, error) = privacy_error(sigma, model::TOP / divisor, model::BULK_LARGEST / divisor);
-                    rows.push(row![units, value, sigma, alpha, error]);
+                    let (alpha, error) = privacy_error(sigma, providers, top, next);
+                    let (tau, probability) = probability(sigma, providers, top, next);
+                    rows.push(row![units, providers, value, sigma, alpha, error, tau, probability]);
                 }
             }
             Ok::<Rows, ExperimentError>(rows)
@@ -83,19 +119,20 @@ impl Experiment for Tradeoff {
     }
 
     fn agreement(&self, table: &Table) -> Agreement {
-        let bounds = table.numbers("privacy_error", &[is("units", "unit ball")]);
+        let bounds = table.numbers("privacy_error", &[is("units", "unit ball"), is("providers", 1u32)]);
         Agreement::of(&[bounds.len() > 1 && bounds.is_sorted_by(|one, next| one > next)])
     }
 
     fn findings(&self, _: Scale, table: &Table) -> Findings {
         let of = |units: &'static str| {
-            Series::means(units, Style::Theory, table, ("epsilon", "privacy_error"), &[is("units", units)])
+            let here = [is("units", units), is("providers", 1u32)];
+            Series::means(units, Style::Theory, table, ("epsilon", "privacy_error"), &here)
         };
         let mut series = vec![of("as drawn"), of("unit ball")];
         series.retain(|series| !series.points.is_empty());
-        let drawn = table.numbers("privacy_error", &[is("units", "as drawn")]);
+        let drawn = table.numbers("privacy_error", &[is("units", "as drawn"), is("providers", 1u32)]);
         let (first, last) = (drawn.first().copied().unwrap_or(f64::NAN), drawn.last().copied().unwrap_or(f64::NAN));
-        let alpha = table.numbers("alpha", &[is("units", "unit ball")]);
+        let alpha = table.numbers("alpha", &[is("units", "unit ball"), is("providers", 1u32)]);
         let least = alpha.iter().copied().fold(f64::INFINITY, f64::min);
         Findings {
             figures: vec![Figure {
@@ -121,6 +158,13 @@ impl Experiment for Tradeoff {
                     "With the same records in the unit ball, for which the printed noise is made, alpha is at least \
                      {least:.1}. The theorem needs alpha below 1, so it gives no bound at any epsilon of the figure."
                 ),
+                format!(
+                    "The probability (4.1) of the theorem at epsilon = 0.2, with the largest tau that leaves a bound, \
+                     records as drawn: {}. Of the {} settings in the unit ball {} have such a tau.",
+                    PROVIDERS.map(|providers| promised(table, providers)).join("; "),
+                    table.numbers("tau", &[is("units", "unit ball")]).len(),
+                    table.summary("tau", &[is("units", "unit ball")]).map_or(0, |found| found.count),
+                ),
             ],
             differences: texts([
                 "The text gives only delta for this figure; the other parameters are those of section 5.1. The \
@@ -140,12 +184,17 @@ mod tests {
     /// By hand: sigma = 100 gives alpha = 10 (7.0711 + 2.2361 + 4) / 10^5 and gamma = 130 / 310.
     #[test]
     fn the_bound_is_that_of_the_theorem() {
-        let (alpha, error) = privacy_error(100.0, 100.0, 10.0);
+        let (alpha, error) = privacy_error(100.0, 1, 100.0, 10.0);
         assert!((alpha - 1.330_72e-3).abs() < 1e-7, "{alpha}");
+        // (1 - 130 / 310) / 1e-4 for one provider; a hundredth of it, less the two roots, for a hundred.
+        let (tau, all) = probability(100.0, 1, 100.0, 10.0);
+        assert!((tau - 5_806.451_6 + 9.307_1).abs() < 1e-3 && (all - 0.998_26).abs() < 1e-5, "{tau} {all}");
+        let (tau, all) = probability(100.0, 1000, 100.0, 10.0);
+        assert!(tau.is_nan() && all.is_nan());
         let rho = 130.0 / 310.0 / (1.0 - alpha);
         assert!((error - 3.0 * alpha / (1.0 - alpha) / (1.732_051 * (1.0 - rho.powf(0.25)))).abs() < 1e-8);
         // The error grows with the noise, until the theorem gives no bound.
-        assert!(privacy_error(200.0, 100.0, 10.0).1 > error);
-        assert!(privacy_error(1e5, 100.0, 10.0).1.is_nan());
+        assert!(privacy_error(200.0, 1, 100.0, 10.0).1 > error);
+        assert!(privacy_error(1e5, 1, 100.0, 10.0).1.is_nan());
     }
 }
