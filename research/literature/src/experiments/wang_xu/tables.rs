@@ -1,6 +1,7 @@
 //! Tables 1 and 2: sparse components of real records.
 
 use chacha20::ChaCha12Rng;
+use nalgebra::DMatrix;
 use rand::SeedableRng;
 
 use super::super::data::DataSet;
@@ -17,11 +18,15 @@ use crate::baselines::{DoubleCapSparse, Pca, RandomSubspace, Sample, SparseSolve
 
 use ldp_pca::internal::mechanism::Moments;
 use ldp_pca::privacy::{Delta, Epsilon};
-use ldp_pca::recovery::{Rank, principal_components};
+use ldp_pca::recovery::{FantopeProblem, FantopeSolver, Penalty, Rank, SolverSettings, principal_components};
 use ldp_pca::subspace::{Subspace, projection_distance};
 
 /// k of both tables.
 const RANK: usize = 10;
+
+/// The controls: what the truth itself varies by, and what Algorithm 2's problem gives without any noise.
+const ANOTHER_REFERENCE: &str = "two references from each other, without privacy";
+const FANTOPE: &str = "Fantope, without noise";
 
 /// One of the two tables.
 pub(in crate::experiments) struct Tables {
@@ -137,6 +142,11 @@ impl Tables {
         ])
     }
 
+    /// The number of references whose distances from each other are measured.
+    fn references(scale: Scale) -> usize {
+        scale.choose(5, 3)
+    }
+
     /// The errors of a method in one row of the table.
     fn cell(table: &Table, data: &str, (sparsity, epsilon): (usize, f64), method: &Value) -> Option<Summary> {
         let here = [is("data", data), is("s", sparsity), is("epsilon", epsilon), is("method", method.clone())];
@@ -184,6 +194,56 @@ impl Tables {
             });
         }
         sentences
+    }
+
+    /// A cell of controls for every data set and s.
+    fn controls(&self, scale: Scale) -> Vec<Cell> {
+        let mut sparsities = self.settings.map(|(sparsity, _)| sparsity).to_vec();
+        sparsities.dedup();
+        let mut cells = vec![];
+        for (set, sparsity) in Self::data().flat_map(|set| sparsities.iter().map(move |&sparsity| (set, sparsity))) {
+            let (_, starts) = Self::effort(set, scale);
+            let settings = self.settings.into_iter().filter(|setting| setting.0 == sparsity);
+            let epsilons: Vec<f64> = settings.map(|setting| setting.1).collect();
+            let cell = Cell::new(format!("control-{}-s{sparsity}", set.name), move |run: &mut Run<'_>| {
+                control_rows(run, set, (sparsity, &epsilons), starts, Self::references(scale))
+            });
+            let cell = cell.with_data(set);
+            cells.push(if set.features >= LARGE { cell.alone() } else { cell });
+        }
+        cells
+    }
+
+    /// What the controls say of the printed numbers, in three sentences; nothing without their rows.
+    fn controlled(&self, table: &Table) -> Option<String> {
+        let mut ranges = vec![];
+        let (mut below, mut rows) = (0, 0);
+        for (name, printed) in &self.printed {
+            let of = |method: &str| {
+                let errors = table.numbers("error", &[is("data", *name), is("method", method)]);
+                Some((errors.iter().copied().reduce(f64::min)?, errors.into_iter().reduce(f64::max)?))
+            };
+            let Some((least, most)) = of(ANOTHER_REFERENCE) else { continue };
+            let fantope = of(FANTOPE).map_or(String::new(), |(least, most)| {
+                format!(", and the Fantope's solution without noise {} to {} from the first", two(least), two(most))
+            });
+            ranges.push(format!("{} to {} on {name}{fantope}", two(least), two(most)));
+            for (setting, printed) in self.settings.iter().zip(printed) {
+                let apart = Self::cell(table, name, *setting, &ANOTHER_REFERENCE.into())?;
+                rows += 1;
+                below += usize::from(*printed <= apart.mean);
+            }
+        }
+        (rows > 0).then(|| {
+            format!(
+                "Without any privacy two references, each the best of its runs, are apart by {}. In {below} of {rows} \
+                 rows the printed number is no larger than that mean distance: no method, private or not, can be \
+                 expected to be nearer to a truth that its own authors would not find again. So the tables cannot \
+                 tell which algorithm was run, and a printed number below that distance says that truth and answer \
+                 had a start, or rows, in common.",
+                ranges.join("; ")
+            )
+        })
     }
 
     fn grid(&self, table: &Table) -> Grid {
@@ -278,6 +338,14 @@ impl Experiment for Tables {
             ("the solver", format!("ADMM below {ADMM_FEATURES} features, the same problem with a certificate above")),
             ("the hypothesis", "the printed noise once, on the mean: not in the paper, and not local".into()),
             ("the reference", "sparse orthogonal iteration from random starts; exact on the rows found".into()),
+            ("two references from each other", format!("all pairs of {}, drawn alike", Self::references(scale))),
+            (
+                "Fantope, without noise",
+                format!(
+                    "on the records' own second moments, at the least of {PENALTIES} penalties that leaves at most s \
+                     rows; certified"
+                ),
+            ),
             ("records", "as published, divided by their norms; the paper does not say how it coded them".into()),
         ]
     }
@@ -294,6 +362,7 @@ impl Experiment for Tables {
                 cells.push(if set.features >= LARGE { cell.alone() } else { cell });
             }
         }
+        cells.extend(self.controls(scale));
         cells
     }
 
@@ -327,7 +396,38 @@ impl Experiment for Tables {
         }
         let mut measured = Self::measured(table).unwrap_or_else(|error| vec![error.to_string()]);
         measured.extend(self.compared(table));
+        measured.extend(self.controlled(table));
         Findings { figures: vec![], grids: vec![self.grid(table)], measured, differences }
+    }
+}
+
+/// The records of a set, and the truth for one s.
+struct Reference {
+    set: &'static DataSet,
+    sample: Sample,
+    rank: Rank,
+    sparsity: usize,
+    truth: Subspace,
+    /// The largest and the smallest second moment along its components.
+    eigenvalues: [f64; 2],
+}
+
+impl Reference {
+    fn of(run: &Run<'_>, set: &'static DataSet, sparsity: usize, starts: usize) -> Result<Self, ExperimentError> {
+        let sample = of_unit_norm(&*run.data.matrix(set)?)?;
+        let rank = Rank::new(RANK)?;
+        // The same truth in every cell of this sparsity.
+        let truth = sparse_components(&sample, rank, sparsity, starts, &mut ChaCha12Rng::seed_from_u64(28))?;
+        let basis = truth.basis();
+        let variances = basis.tr_mul(&(sample.second_moment() * basis)).symmetric_eigenvalues();
+        let eigenvalues = [variances.max(), variances.min()];
+        Ok(Self { set, sample, rank, sparsity, truth, eigenvalues })
+    }
+
+    fn row(&self, epsilon: f64, trial: usize, method: &str, error: f64) -> Vec<Value> {
+        let [largest, smallest] = self.eigenvalues;
+        let (n, p) = (self.sample.records(), self.sample.dimension());
+        row![self.set.name, n, p, self.sparsity, epsilon, largest, smallest, trial, method, error]
     }
 }
 
@@ -338,26 +438,70 @@ fn cell_rows(
     trials: u32,
     starts: usize,
 ) -> Result<Rows, ExperimentError> {
-    let sample = of_unit_norm(&*run.data.matrix(set)?)?;
-    let rank = Rank::new(RANK)?;
-    // The same truth in every cell of this sparsity.
-    let truth = sparse_components(&sample, rank, sparsity, starts, &mut ChaCha12Rng::seed_from_u64(28))?;
-    let basis = truth.basis();
-    let variances = basis.tr_mul(&(sample.second_moment() * basis)).symmetric_eigenvalues();
-    let (name, n, p) = (set.name, sample.records(), sample.dimension());
-    let (largest, smallest) = (variances.max(), variances.min());
-    let row = |trial: u32, method, found: &Subspace| -> Result<Vec<Value>, ExperimentError> {
-        let error = projection_distance(found, &truth)?;
-        Ok(row![name, n, p, sparsity, epsilon, largest, smallest, trial, method, error])
-    };
+    let reference = Reference::of(run, set, sparsity, starts)?;
+    let Reference { sample, rank, truth, .. } = &reference;
     let mut rows = vec![];
-    for trial in 0..trials {
-        for method in Tables::methods(epsilon, sample.dimension())? {
-            rows.push(row(trial, method.name, &method.method.estimate(&sample, rank, &mut run.rng)?.subspace)?);
+    for trial in 0..trials as usize {
+        for Contender { name, method, .. } in Tables::methods(epsilon, sample.dimension())? {
+            let found = method.estimate(sample, *rank, &mut run.rng)?.subspace;
+            rows.push(reference.row(epsilon, trial, name, projection_distance(&found, truth)?));
         }
     }
-    rows.push(row(0, Pca.name(), &components(&sample, rank)?)?);
+    let exact = projection_distance(&components(sample, *rank)?, truth)?;
+    rows.push(reference.row(epsilon, 0, Pca.name(), exact));
     Ok(rows)
+}
+
+/// The controls for one s: the distance of each pair of references, and of the Fantope's components without noise from
+/// the first. No epsilon enters, so all rows of the table with this s have the same.
+fn control_rows(
+    run: &mut Run<'_>,
+    set: &'static DataSet,
+    (sparsity, epsilons): (usize, &[f64]),
+    starts: usize,
+    references: usize,
+) -> Result<Rows, ExperimentError> {
+    let reference = Reference::of(run, set, sparsity, starts)?;
+    let Reference { sample, rank, truth, .. } = &reference;
+    let mut all = vec![truth.clone()];
+    for _ in 1..references {
+        all.push(sparse_components(sample, *rank, sparsity, starts, &mut run.rng)?);
+    }
+    let mut errors = vec![];
+    for (index, one) in all.iter().enumerate() {
+        for other in &all[..index] {
+            errors.push((errors.len(), ANOTHER_REFERENCE, projection_distance(one, other)?));
+        }
+    }
+    let fantope = fantope(sample.second_moment(), *rank, sparsity)?;
+    errors.push((0, FANTOPE, projection_distance(&fantope, truth)?));
+    let at = |&epsilon: &f64| {
+        let reference = &reference;
+        errors.iter().map(move |&(trial, method, error)| reference.row(epsilon, trial, method, error))
+    };
+    Ok(epsilons.iter().flat_map(at).collect())
+}
+
+/// The penalties that are tried, in steps of a tenth, from the largest that changes anything.
+const PENALTIES: usize = 60;
+const PENALTY_STEP: f64 = 0.9;
+
+/// The components of the Fantope's solution at the least of these penalties that leaves at most `rows` rows.
+fn fantope(moments: &DMatrix<f64>, rank: Rank, rows: usize) -> Result<Subspace, ExperimentError> {
+    let solver = FantopeSolver::new(SolverSettings::default().for_sequence())?;
+    let diagonal = DMatrix::from_diagonal(&moments.diagonal());
+    let largest = (moments - &diagonal).amax();
+    let mut problem = FantopeProblem::new(moments, rank, Penalty::new(largest)?)?;
+    let mut found = solver.solve(&problem)?;
+    for step in 1..PENALTIES {
+        problem = problem.with_penalty(Penalty::new(largest * PENALTY_STEP.powi(step as i32))?);
+        let next = solver.solve(&problem)?;
+        if next.support.len() > rows {
+            break;
+        }
+        found = next;
+    }
+    Ok(Subspace::new(&found.components)?)
 }
 
 /// Components without privacy or sparsity, computed from the records' products if there are fewer records than
@@ -373,6 +517,7 @@ fn components(sample: &Sample, rank: Rank) -> Result<Subspace, ExperimentError> 
 
 #[cfg(test)]
 mod tests {
+    use super::super::population::Population;
     use super::*;
 
     #[test]
@@ -423,6 +568,28 @@ mod tests {
             assert!((first(name).unwrap() - distance).abs() < 5e-4, "{name} {distance}");
             assert!(TABLE_1.differences[1].contains(&format!("{distance:.3}")));
         }
+    }
+
+    #[test]
+    fn the_distance_of_references_is_told_beside_the_printed_numbers() {
+        let mut table = Table::new(TABLE_1.columns());
+        // The paper prints 1.441, 2.023 and 2.508.
+        for ((sparsity, epsilon), error) in TABLE_1.settings.into_iter().zip([1.5, 1.0, 3.0]) {
+            let row = |method, error| row!["isolet5", 1559u32, 617u32, sparsity, epsilon, 0.5, 0.1, 0u32, method, error];
+            table.extend(vec![row(ANOTHER_REFERENCE, error), row(FANTOPE, 4.0)]);
+        }
+        let text = TABLE_1.findings(Scale::Quick, &table).measured.join(" ");
+        assert!(text.contains("1.00 to 3.00 on isolet5") && text.contains("In 2 of 3 rows"), "{text}");
+    }
+
+    /// Five features with nearly all the variance: the penalty that leaves five rows finds them.
+    #[test]
+    fn the_fantope_without_noise_has_no_more_rows_than_asked_for() {
+        let population = Population { dimension: 30, rank: 2, signal: 30.0, sparsity: Some(5), unit_norm: true };
+        let (sample, truth) = population.draw(500, &mut ChaCha12Rng::seed_from_u64(3)).unwrap();
+        let found = fantope(sample.second_moment(), Rank::new(2).unwrap(), 5).unwrap();
+        assert!(found.basis().row_iter().filter(|row| row.norm() > 1e-9).count() <= 5);
+        assert!(projection_distance(&found, &truth).unwrap() < 0.3);
     }
 
     #[test]
