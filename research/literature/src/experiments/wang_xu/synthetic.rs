@@ -30,6 +30,8 @@ pub(in crate::experiments) struct Synthetic {
     records: (&'static [usize], &'static [usize]),
     dimensions: (&'static [usize], &'static [usize]),
     epsilons: (&'static [f64], &'static [f64]),
+    /// Whether the sweeps over n and p are run at [`CAPTIONS`] too, with the stated population.
+    captions: bool,
     trials: (u32, u32),
     chosen: &'static [(&'static str, &'static str)],
     differences: &'static [&'static str],
@@ -43,6 +45,11 @@ struct Setting {
     records: usize,
     epsilon: f64,
 }
+
+/// Epsilon of the left and the middle panel of Figure 4 in the captions of IJCAI's version; the journal has 1.
+const CAPTIONS: f64 = 2.0;
+const N_OF_CAPTIONS: &str = "n at epsilon 2";
+const P_OF_CAPTIONS: &str = "p at epsilon 2";
 
 /// Figure 3: the paper's setting.
 pub(in crate::experiments) const FIGURE_3: Synthetic = Synthetic {
@@ -65,6 +72,7 @@ pub(in crate::experiments) const FIGURE_3: Synthetic = Synthetic {
     records: (&[10_000, 20_000, 40_000, 60_000, 80_000, 100_000], &[10_000, 100_000]),
     dimensions: (&[20, 40, 60, 80, 100], &[20, 40, 80]),
     epsilons: (&[0.1, 0.25, 0.5, 0.75, 1.0, 2.0, 4.0], &[0.5, 1.0, 4.0]),
+    captions: false,
     trials: (20, 3),
     chosen: &[
         ("on the axes", "not printed: the values below"),
@@ -96,6 +104,7 @@ pub(in crate::experiments) const FIGURE_3_ABOVE: Synthetic = Synthetic {
     records: FIGURE_3.records,
     dimensions: FIGURE_3.dimensions,
     epsilons: (&[0.5, 1.0, 2.0, 4.0, 8.0], &[0.5, 2.0, 8.0]),
+    captions: false,
     trials: (20, 3),
     chosen: &[
         ("not the paper's", "records of unit norm, as its real ones are; λ = 20; ε = 2 where it is not swept"),
@@ -131,6 +140,7 @@ pub(in crate::experiments) const FIGURE_4: Synthetic = Synthetic {
     records: (&[500, 1000, 2000, 4000, 8000], &[2000]),
     dimensions: (&[100, 200, 400, 800], &[100]),
     epsilons: (&[0.25, 0.5, 1.0, 2.0], &[2.0]),
+    captions: true,
     // An hour of processor time. Errors scatter by a hundredth of their size.
     trials: (5, 1),
     chosen: &[
@@ -140,6 +150,7 @@ pub(in crate::experiments) const FIGURE_4: Synthetic = Synthetic {
         ("the penalty", "not printed: 2 τ √(ln p) (Lemma 15), and 0.5 τ √(ln p), the best in simulations"),
         ("ρ and the number of steps", "not printed: constant ρ, to a relative gap of 10⁻⁴ or 300 steps"),
         ("on the axes", "not printed: the values below; s = 15 in the middle panel"),
+        ("ε = 2", "in the captions of IJCAI's version, for both sweeps; here with s = 15"),
     ],
     differences: &[
         "The setting is below the threshold even if the nonzero rows are known, so no penalty and no solver can find \
@@ -192,7 +203,15 @@ impl Synthetic {
         });
         let by_epsilon = groups()
             .flat_map(|group| epsilons.iter().map(move |&epsilon| Setting { panel: "epsilon", epsilon, ..group }));
-        by_n.chain(by_p).chain(by_epsilon).collect()
+        let first = Setting { epsilon: CAPTIONS, ..stated };
+        let n_of_captions = records.iter().map(|&records| Setting { panel: N_OF_CAPTIONS, records, ..first });
+        let p_of_captions = dimensions.iter().map(|&dimension| Setting {
+            panel: P_OF_CAPTIONS,
+            population: Population { dimension, ..first.population },
+            ..first
+        });
+        let of_captions = n_of_captions.chain(p_of_captions).filter(|_| self.captions);
+        by_n.chain(by_p).chain(by_epsilon).chain(of_captions).collect()
     }
 
     fn contenders(&self, epsilon: f64) -> Result<Vec<Contender>, ExperimentError> {
@@ -272,10 +291,16 @@ impl Synthetic {
     fn figures(&self, table: &Table) -> Vec<Figure> {
         let Ok(contenders) = self.contenders(self.stated.epsilon) else { return vec![] };
         let mut figures = vec![];
-        let panels = [("n", "records, n", true), ("p", "features, p", false), ("epsilon", "ε", true)];
-        for (panel, label, logarithmic) in panels {
+        let panels = [
+            ("n", "n", "records, n", true),
+            ("p", "p", "features, p", false),
+            ("epsilon", "epsilon", "ε", true),
+            (N_OF_CAPTIONS, "n", "records, n, at ε = 2", true),
+            (P_OF_CAPTIONS, "p", "features, p, at ε = 2", false),
+        ];
+        for (panel, column, label, logarithmic) in panels {
             for group in table.distinct(self.group, &[is("panel", panel)]) {
-                let series = series(&contenders, table, panel, &[is("panel", panel), (self.group, group.clone())]);
+                let series = series(&contenders, table, column, &[is("panel", panel), (self.group, group.clone())]);
                 let axis = if logarithmic { Axis::logarithmic(label) } else { Axis::linear(label) };
                 let Population { dimension, rank, .. } = self.stated.population;
                 let rank = match group {
@@ -283,7 +308,7 @@ impl Synthetic {
                     _ => rank,
                 };
                 // A random subspace's error depends on p.
-                let level = (panel != "p").then(|| random_level(rank, dimension));
+                let level = (column != "p").then(|| random_level(rank, dimension));
                 figures.push(figure(format!("{} = {group}", self.group), axis, series, level));
             }
         }
@@ -336,12 +361,13 @@ impl Synthetic {
     /// The decrease of errors along an axis, from its first to its last value, in the first group.
     fn trends(&self, table: &Table) -> Result<Vec<String>, ExperimentError> {
         let mut sentences = vec![];
-        for (axis, name, power) in [("n", "n", 0.5), ("epsilon", "ε", 1.0)] {
+        let axes = [("n", "n", "n", 0.5), ("epsilon", "epsilon", "ε", 1.0), (N_OF_CAPTIONS, "n", "n", 0.5)];
+        for (panel, axis, name, power) in axes {
             let mut parts = vec![];
             let mut ends = None;
             for contender in self.contenders(self.stated.epsilon)? {
                 if matches!(contender.method.trust(), Trust::Local) {
-                    let here = [is("panel", axis), is(self.group, self.groups[0]), is("method", contender.name)];
+                    let here = [is("panel", panel), is(self.group, self.groups[0]), is("method", contender.name)];
                     let series = Series::means("", contender.style, table, (axis, "error"), &here);
                     if let [first, .., last] = series.points[..] {
                         ends = Some((first.x, last.x));
@@ -351,8 +377,9 @@ impl Synthetic {
             }
             if let Some((first, last)) = ends {
                 let rate: f64 = (last / first).powf(power);
+                let caption = if panel == N_OF_CAPTIONS { ", ε = 2 as in IJCAI's captions" } else { "" };
                 sentences.push(format!(
-                    "Error from {name} = {first} to {last}, {} = {}: {}. The theorems' rate is a factor of {}.",
+                    "Error from {name} = {first} to {last}, {} = {}{caption}: {}. The theorems' rate is a factor of {}.",
                     self.group,
                     self.groups[0],
                     parts.join(", "),
