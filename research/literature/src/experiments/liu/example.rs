@@ -3,7 +3,8 @@
 use rand::RngExt as _;
 
 use super::{
-    BALLS, BOXES, Contender, DELTA, Drawn, EPSILON, LEAST_MINIBATCHES, MINIBATCHES, OURS, PCA, RANDOM, Records, normal,
+    AMPLIFIED, BALLS, BOXES, Contender, DELTA, Drawn, EPSILON, LEAST_MINIBATCHES, MINIBATCHES, OURS, PCA, RANDOM,
+    Records, normal,
 };
 use crate::baselines::dp_pca::SPREAD;
 use crate::baselines::oja::Theorem22;
@@ -28,7 +29,6 @@ const PRINTED_EPSILON: f64 = 0.89;
 const PRINTED_THRESHOLD: &str = "Private Oja, beta of Lemma 3.2";
 const LEAST_THRESHOLD: &str = "Private Oja, least beta";
 const SHUFFLED: &str = "Private Oja, shuffled";
-const AMPLIFIED: &str = "Private Oja, shuffled, its largest epsilon";
 /// The noise, the number of batches and the step sizes.
 const PRINTED: &str = "DP-PCA, printed constants";
 const PRINTED_NOISE: &str = "DP-PCA, printed noise only";
@@ -70,9 +70,7 @@ fn contenders(variance: f64, bound: f64, records: u64) -> Result<Vec<Contender>,
     all.push(Contender::new(LEAST_THRESHOLD, oja(unshuffled, bound * bound), Records::Plain));
     // Its range of epsilon ends far below 1, so it refuses.
     all.push(Contender::new(SHUFFLED, oja(PrivateOja::new(epsilon, delta), bound * bound), Records::Plain));
-    if let Some(largest) = PrivateOja::largest_epsilon(records, delta) {
-        all.push(Contender::new(AMPLIFIED, oja(PrivateOja::new(largest, delta), bound * bound), Records::Plain));
-    }
+    all.extend(Contender::amplified(records, delta, bound * bound, 1.0));
     all.push(Contender::new(PRINTED, wholly_printed(variance, records)?, Records::Plain));
     all.push(Contender::new(PRINTED_NOISE, DpPca::printed(Epsilon::new(PRINTED_EPSILON)?, delta), Records::Plain));
     let steps = DpPca::printed_steps(&law(variance));

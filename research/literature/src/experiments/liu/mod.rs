@@ -33,6 +33,7 @@ const OURS: &str = "double-cap + PCA";
 const RANDOM: &str = "random subspace";
 const MINIBATCHES: &str = "Private Oja (7), as printed";
 const LEAST_MINIBATCHES: &str = "Private Oja (7), least noise";
+const AMPLIFIED: &str = "Private Oja, shuffled, its largest epsilon";
 
 /// The records as a method takes them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,6 +76,14 @@ impl Contender {
             Self::new(MINIBATCHES, of(printed_beta, Multiplier::Composed), Records::Plain),
             Self::new(LEAST_MINIBATCHES, of(least_beta, Multiplier::Proved), Records::Plain),
         ]
+    }
+
+    /// Algorithm 2 as printed, shuffled, at the largest epsilon that this allows; `None` where there are too few
+    /// records for any.
+    fn amplified(records: u64, delta: Delta, threshold: f64, gap: f64) -> Option<Self> {
+        let largest = PrivateOja::largest_epsilon(records, delta)?;
+        let method = PrivateOja { threshold, gap: gap / threshold, ..PrivateOja::new(largest, delta) };
+        Some(Self::new(AMPLIFIED, method, Records::Plain))
     }
 
     /// The sine of the angle to the first axis; or NaN and the theorem whose conditions do not hold.
