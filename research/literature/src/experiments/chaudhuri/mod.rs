@@ -9,6 +9,7 @@ mod correlation;
 mod data_sets;
 mod privacy;
 mod size;
+mod sufficient;
 
 use std::sync::Arc;
 
@@ -31,6 +32,7 @@ pub(super) fn experiments() -> Vec<Box<dyn Experiment>> {
         Box::new(size::DataSize),
         Box::new(classification::Classification),
         Box::new(privacy::PrivacyRequirement),
+        Box::new(sufficient::Sufficient),
     ]
 }
 
@@ -215,6 +217,15 @@ mod tests {
         // With a hundred records nothing is found; with 10^8 everything.
         assert!(ran[0].number("mod_sulq") < 0.3 && ran[ran.len() - 1].number("mod_sulq") > 0.99);
         assert!(findings.measured[0].starts_with(&format!("Of the {} points", ran.len())), "{findings:?}");
+    }
+
+    /// The theorem is proved, and its n is at least twice what PPCA needs here.
+    #[test]
+    fn the_records_of_theorem_7_suffice_and_fewer_do() {
+        let (table, findings) = some_cells(&sufficient::Sufficient, &["d = 10, gap 0.25, epsilon 1, rho 0.9"]);
+        let of = |share: f64| table.mean("probability", &[("share", share.into())]);
+        assert!(of(1.0) >= 0.95 && of(0.5) >= 0.95 && of(0.01) < 0.95, "{table:?}");
+        assert_eq!(findings.grids[0].rows.len(), 6);
     }
 
     #[test]
