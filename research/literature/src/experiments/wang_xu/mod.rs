@@ -3,6 +3,7 @@
 //! Errors are the paper's, `||V V^T - W W^T||_F`: 0 for the same subspace, `sqrt(2 k)` for an orthogonal one, and a
 //! root mean square of `sqrt(2 k (1 - k/p))` for a random one.
 
+mod controls;
 mod population;
 mod real;
 mod reference;

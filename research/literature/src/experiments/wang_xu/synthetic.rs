@@ -377,9 +377,10 @@ impl Synthetic {
             }
             if let Some((first, last)) = ends {
                 let rate: f64 = (last / first).powf(power);
-                let caption = if panel == N_OF_CAPTIONS { ", ε = 2 as in IJCAI's captions" } else { "" };
+                let caption = if panel == N_OF_CAPTIONS { ", ε = 2 (IJCAI's captions)" } else { "" };
                 sentences.push(format!(
-                    "Error from {name} = {first} to {last}, {} = {}{caption}: {}. The theorems' rate is a factor of {}.",
+                    "Error from {name} = {first} to {last}, {} = {}{caption}: {}. The theorems' rate is a factor of \
+                     {}.",
                     self.group,
                     self.groups[0],
                     parts.join(", "),
