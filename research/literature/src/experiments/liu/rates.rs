@@ -394,6 +394,21 @@ impl Experiment for Rates {
             fit(table, "d", BOXES, "price"),
             fit(table, "d", BALLS, "price"),
         ));
+        let medians = SWEEPS.iter().flat_map(|(sweep, _)| {
+            let here = [is("sweep", *sweep), is("method", AMPLIFIED)];
+            let points = table.distinct(sweep, &here).into_iter();
+            let median = move |at| table.summary("sine", &[&here[..], &[(*sweep, at)]].concat());
+            points.filter_map(median).map(|summary| summary.median)
+        });
+        let medians: Vec<f64> = medians.collect();
+        if let (Some(least), Some(most)) =
+            (medians.iter().copied().reduce(f64::min), medians.iter().copied().reduce(f64::max))
+        {
+            measured.push(format!(
+                "{AMPLIFIED} (without minibatches): the median sine is {least:.3} to {most:.3} over the settings, where \
+                 a random direction has {random:.3}."
+            ));
+        }
         let settings = |wanted: &dyn Fn(&crate::experiments::Row<'_>) -> bool| {
             let first = table.rows().filter(|row| row.number("trial") == 0.0 && wanted(row));
             let mut settings: Vec<String> =
