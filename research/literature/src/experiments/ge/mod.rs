@@ -95,9 +95,16 @@ fn expected(model: &Model, epsilon: f64) -> Result<Prediction, ExperimentError> 
 
 #[cfg(test)]
 mod tests {
+    use chacha20::ChaCha12Rng;
+    use rand::SeedableRng;
+
     use super::*;
-    use crate::experiments::is;
+    use crate::baselines::SubspaceEstimator;
+    use crate::baselines::dps_pca::DpsPca;
     use crate::experiments::tests::some_cells;
+    use crate::experiments::{NoData, StandingClock, is};
+    use ldp_pca::privacy::Delta;
+    use ldp_pca::recovery::Rank;
 
     #[test]
     fn the_theorem_of_figure_2_says_nothing_about_the_unit_ball() {
@@ -127,6 +134,26 @@ mod tests {
     fn records_as_drawn_are_as_long_as_the_texts_say() {
         let norm = |d: usize, k: usize| (k as f64 * model::TOP + (d - k) as f64 * model::BULK_MEAN).sqrt().round();
         assert_eq!([norm(1000, RANK), norm(40, 3), norm(160, 3)], [74.0, 22.0, 33.0]);
+    }
+
+    /// Their error is that of the noise, and that of one draw is within a fifth of the mean.
+    #[test]
+    fn noise_of_ten_providers_drawn_at_once_is_that_of_ten_who_draw_it() {
+        let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(0.1).unwrap());
+        let rng = ChaCha12Rng::seed_from_u64(7);
+        let mut run = Run { rng, data: &NoData, clock: &StandingClock };
+        let model = Model::draw(40, Rank::new(3).unwrap(), SPARSITY, RECORDS, &mut run.rng).unwrap();
+        let sample = model.moments(RECORDS, true, &mut run.rng).unwrap();
+        let one = DpsPca { kept_rows: Some(40), rounds: ROUNDS, ..DpsPca::new(epsilon, delta) };
+        let sigma = one.scale(40, model.rank).unwrap().unwrap().sigma() * 10f64.sqrt();
+        let (mut at_once, mut apart) = (0.0, 0.0);
+        for _ in 0..20 {
+            at_once += trajectory(&model, &sample, Some(sigma), Start::Dense, &mut run).unwrap()[ROUNDS as usize];
+            let ten = DpsPca { providers: 10, ..one };
+            let found = ten.estimate(&sample, model.rank, &mut run.rng).unwrap().subspace;
+            apart += sin_theta_squared(&found, &model.truth).unwrap().sqrt();
+        }
+        assert!((at_once / apart - 1.0).abs() < 0.2, "{at_once} {apart}");
     }
 
     #[test]
