@@ -405,8 +405,8 @@ impl Experiment for Rates {
             (medians.iter().copied().reduce(f64::min), medians.iter().copied().reduce(f64::max))
         {
             measured.push(format!(
-                "{AMPLIFIED} (without minibatches): the median sine is {least:.3} to {most:.3} over the settings, where \
-                 a random direction has {random:.3}."
+                "{AMPLIFIED} (without minibatches): the median sine is {least:.3} to {most:.3} over the settings; a \
+                 random direction has {random:.3} on average."
             ));
         }
         let settings = |wanted: &dyn Fn(&crate::experiments::Row<'_>) -> bool| {
