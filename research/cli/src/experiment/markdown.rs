@@ -255,7 +255,44 @@ mod tests {
                 let (ppca, least) = (error("PPCA"), error("DPS-PCA, least noise"));
                 assert!(least < ppca && least < error("MOD-SULQ"), "{panel} {at}");
                 assert!(panel == "a" || ppca < error("DPS-PCA, printed noise"), "{panel} {at}");
+                let largest_epsilon = panel == "a" && at == Value::from(2u32);
+                assert_eq!(error("Analyze Gauss") < least, !largest_epsilon, "{panel} {at}");
+                assert!(error("Analyze Gauss, thresholded iterations") < least, "{panel} {at}");
             }
+        }
+    }
+
+    /// What experiments.md says of Theorem 7 of Chaudhuri et al.
+    #[test]
+    fn a_tenth_of_the_records_of_theorem_7_suffices() {
+        let (table, _) = committed(named("chaudhuri-theorem-7").as_ref());
+        for share in [0.1_f64, 1.0] {
+            let found = table.numbers("probability", &[("share", share.into())]);
+            assert!(found.len() == 6 && found.iter().all(|probability| *probability >= 0.95), "{share} {found:?}");
+        }
+    }
+
+    /// What experiments.md says of supports under a limited correlation.
+    #[test]
+    fn the_conditions_of_lemma_17_hold_less_often_under_correlation_and_no_feature_is_false_where_they_do() {
+        let (table, _) = committed(named("wang-xu-support-recovery").as_ref());
+        let [none, limited] = [1.0, 0.75].map(|alpha: f64| {
+            let found = table.numbers("false", &[("alpha", alpha.into()), ("lemma", Value::from(1.0))]);
+            assert!(found.iter().all(|count| *count == 0.0), "{alpha}");
+            found.len()
+        });
+        assert!(0 < limited && limited < none);
+    }
+
+    /// What experiments.md says of the controls of Tables 1 and 2 of Wang & Xu.
+    #[test]
+    fn most_numbers_of_table_1_are_below_each_control() {
+        for (name, below) in [("wang-xu-table-1", [6, 6, 1]), ("wang-xu-table-2", [1, 4, 5])] {
+            let experiment = named(name);
+            let measured = experiment.findings(Scale::Full, &committed(experiment.as_ref()).0).measured.join(" ");
+            let [first, second, both] = below;
+            let text = format!("first in {first} of 9 rows, below the second in {second}, and above both in {both}.");
+            assert!(measured.contains(&text), "{measured}");
         }
     }
 
