@@ -1,5 +1,5 @@
-//! The documented command, `simulate --epsilon 2 --trials 5` with its default seed. All seeds are fixed, so a failure is
-//! a change, not bad luck; the bands say how rarely a right implementation with other seeds would leave them.
+//! The documented command, `simulate --epsilon 2 --trials 5` with its default seed. All seeds are fixed, so a failure
+//! is a change, not bad luck; the bands say how rarely a right implementation with other seeds would leave them.
 
 use chacha20::ChaCha12Rng;
 use ldp_pca::internal::mechanism::Moments as _;
@@ -16,8 +16,8 @@ const RECORDS: u64 = 20_000;
 const SIGNAL: f64 = 20.0;
 const TRIALS: u64 = 5;
 
-/// The mean error of the trials, and that of first order: `k tau^2 (d - k) / theta^2` with `tau^2 = sigma (sigma + along
-/// × lambda) / n` and sigma the deviation of an entry. The noise of double-cap is larger along the record.
+/// The mean error of the trials, and that of first order: `k tau^2 (d - k) / theta^2` with `tau^2 = sigma (sigma +
+/// along × lambda) / n` and sigma the deviation of an entry. The noise of double-cap is larger along the record.
 fn measured_and_predicted(spec: MechanismSpec, along: f64) -> [f64; 2] {
     let rank = Rank::new(3).unwrap();
     let mechanisms = &[spec.build(DIMENSION, Bounding::UnitNorm).unwrap()];

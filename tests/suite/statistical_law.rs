@@ -88,8 +88,8 @@ fn random_direction(rng: &mut ChaCha12Rng) -> DMatrix<f64> {
     &symmetric / symmetric.norm()
 }
 
-/// Its squared norm is chi-square, its projections are normal, and `R E R^T` has the law of E for every rotation R: each
-/// rotated entry is normal with the deviation of its place.
+/// Its squared norm is chi-square, its projections are normal, and `R E R^T` has the law of E for every rotation R:
+/// each rotated entry is normal with the deviation of its place.
 #[test]
 fn gaussian_noise_has_one_law_in_every_direction() {
     let mechanism = gaussian();

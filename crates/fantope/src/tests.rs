@@ -278,8 +278,8 @@ fn the_certificate_is_right_at_every_power_of_two() {
     }
 }
 
-/// On working sets, without a penalty, and beyond the dimension where all eigenvalues are computed. Estimate and penalty
-/// are whole numbers again.
+/// On working sets, without a penalty, and beyond the dimension where all eigenvalues are computed. Estimate and
+/// penalty are whole numbers again.
 #[test]
 fn solutions_are_the_same_to_the_last_bit_at_every_power_of_two() {
     for dimension in [60, 300] {

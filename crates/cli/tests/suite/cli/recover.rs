@@ -438,7 +438,7 @@ fn another_collection_is_compared_and_the_change_is_found() {
     assert_eq!(folder.json(&with_same)["other"], *other, "the seed is fixed");
 
     folder.run("aggregate a.ldpr same.ldpr -t task.json -o both.ldpa").ok();
-    folder.refused(&format!("{line} --other both.ldpa"), 1, &["both.ldpa", "3000 of ", "different reports"]);
+    folder.refused(&format!("{line} --other both.ldpa"), 1, &["both.ldpa", "of 1024 ids", "different reports"]);
 
     let june = "--other june.ldpa --other-task june.json";
     let changed = folder.json(&format!("{line} {june} --bootstrap 40"));

@@ -109,8 +109,8 @@ impl Experiment for Sufficient {
             paper_says: "Theorem 7, k = 1: with n > d / (epsilon gap (1 - rho)) (4 log(1/eta) / d + 2 log(8 lambda_1 / \
                 ((1 - rho^2) gap))) the correlation of PPCA with the top direction is above rho with probability at \
                 least 1 - eta. The paper does not measure it.",
-            agrees_if: "Theorem 7 counts only where the rows break it: where PPCA misses the probability at the theorem's \
-                n. The paper measures nothing.",
+            agrees_if: "Theorem 7 counts only where the rows break it: where PPCA misses the probability at the \
+                theorem's n. The paper measures nothing.",
             columns: &["d", "gap", "epsilon", "rho", "promised", "share", "n", "probability"],
         }
     }
