@@ -18,18 +18,28 @@ macro_rules! documents {
 [double-cap module]: crate::mechanism::double_cap
 [every record]: crate::_documentation::records#every-record-gives-a-report
 [erasing a report]: https://docs.rs/crate/ldp-pca/latest/source/docs/operate/erase-and-close.md
+[family law]: crate::_documentation::inference#several-epsilons
+[feature test]: crate::_documentation::inference#the-features-that-take-part
+[held out]: crate::_documentation::inference#the-method-is-chosen-on-reports-held-out
 [http-api]: https://docs.rs/crate/ldp-pca/latest/source/docs/http-api.md
 [inference]: crate::_documentation::inference
 [not protected]: crate::_documentation::double_cap#what-it-does-not-protect-against
 [penalty]: crate::_documentation::penalty
+[rank test]: crate::_documentation::inference#the-rank-is-tested-one-component-after-the-other
 [recover]: crate::_documentation::recover
+[redrawn noise]: crate::_documentation::inference#the-interval-of---bootstrap
 [relay]: https://docs.rs/crate/ldp-pca/latest/source/docs/operate/run.md
 [share found]: crate::_documentation::prediction#share-found
 [shuffling]: https://docs.rs/crate/ldp-pca/latest/source/docs/operate/run.md
+[support]: crate::_documentation::solver#from-x-to-components
+[support conditions]: https://docs.rs/crate/ldp-pca/latest/source/src/recovery/support.rs
 [text files]: crate::_documentation::records#separators-of-text-files
 [threat model]: crate::_documentation::threat_model
+[ties]: crate::_documentation::inference#ties-and-single-columns
 [timing]: crate::_documentation::threat_model#timing
+[tolerance]: crate::_documentation::solver#when-to-stop
 [tradeoff]: crate::privacy::tradeoff
+[two collections]: crate::_documentation::inference#two-collections
 [wire format]: crate::_documentation::wire_format#tags
 [what a report tells]: crate::_documentation::threat_model#what-a-report-lets-anybody-tell
 "]
