@@ -25,8 +25,8 @@ const HALVINGS: usize = 120;
 /// ([`FeatureTest::objection`]). Let `u_1 … u_k` be the leading eigenvectors of the estimate S without row and column
 /// i. They are found from entries of S whose noise is independent of that in row i. So, under the hypothesis, `S_i u_l`
 /// has the mean 0 and the variance that the mechanism gives it, and the sum of their k squares over these variances has
-/// the chi-squared law. The variance is the bound that holds for all populations, as for what is measured on reports
-/// held out.
+/// the chi-squared law. The variance is that of what is measured on reports held out: with centring, of a normal
+/// population.
 ///
 /// *Assumption*: so many reports that the sums are normal. *Effect*: of the features selected at the rate q, a share of
 /// q on average at most meets the hypothesis (Benjamini & Hochberg 1995; their condition on the dependence between

@@ -73,8 +73,9 @@ const SHARE_OF_NOISE: f64 = 0.01;
 /// ```
 ///
 /// which bounds the error `k − ⟨Π, X⟩`, to which the gap adds from `G / δ` to `2 G / δ`. Noise of deviation `τ` gives
-/// about `Σ_i min(1, (s − k) τ² / δ_i²)` on the `s` rows of the support. `δ_i` is the variance along component `i`
-/// above the mean of the others, and the last of them takes the place of `δ`.
+/// about `Σ_i min(1, max(s − k, 1) τ² / δ_i²)` on the `s` rows of the support. `δ_i` is the variance along component
+/// `i` above the mean of the others, and the last of them takes the place of `δ`. Where it is not above 0, noise hides
+/// everything, and the gap is the widest.
 pub(crate) fn noise_tolerance(problem: &FantopeProblem, solution: &FantopeSolution, noise_level: f64) -> f64 {
     if problem.rank().value() == problem.dimension() {
         return WIDEST_TOLERANCE;

@@ -76,7 +76,7 @@ pub struct Progress {
     pub relative_gap: f64,
     /// Relative gap within the working set: what the gap would be if no other row mattered.
     pub working_set_gap: f64,
-    /// The gap at which the solver stops.
+    /// The gap at which this run stops; where noise decides, a second one may go on from there.
     pub tolerance: f64,
 }
 
@@ -147,8 +147,8 @@ pub struct FantopeSolution {
     /// `Y` has the row: a nonzero entry off the diagonal, or more than 1e-4 on it. And in a component `j` of the `k`
     /// leading eigenvectors of `X` its loading is above `2 penalty / δ_j`, `δ_j` the variance above the mean of the
     /// directions beside the components, or above a tenth of the largest loading. Where these rows hold less than half
-    /// of the square of a vector in the span of the components, all rows of `Y` count; where `Y` has fewer than `k`,
-    /// all of `X`.
+    /// of the square of a vector in the span of the components, all rows of `Y` count, as they do where `Y` has only
+    /// `k`; where it has fewer, all of the working set.
     ///
     /// Where the eigenvalues of `X` tie at the `k`-th, its leading eigenvectors are arbitrary, and so is the support.
     pub support: Vec<usize>,

@@ -79,8 +79,9 @@ impl<'a> ScaledProblem<'a> {
     /// The gap relative to `max(|objective|, k penalty)`, from values without the constant; 0 where `k = d`, since only
     /// the identity is feasible then.
     pub(super) fn relative_gap(&self, value: f64, bound: f64) -> f64 {
-        let gap = (bound - value).max(0.0);
-        if gap == 0.0 || self.rank == self.dimension() {
+        let gap = bound - value;
+        // A gap that is not a number is not small.
+        if gap <= 0.0 || self.rank == self.dimension() {
             0.0
         } else {
             gap / (value - self.constant()).abs().max(self.constant())

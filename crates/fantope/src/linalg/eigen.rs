@@ -233,7 +233,7 @@ impl ScaledMatrix {
     }
 
     /// Trace and Frobenius norm are the first two moments of the eigenvalues.
-    fn verify_values(&self, values: &DVector<f64>) -> Result<(), EigenError> {
+    pub(super) fn verify_values(&self, values: &DVector<f64>) -> Result<(), EigenError> {
         let norm = self.entries.norm();
         let trace_defect = (values.sum() - self.entries.trace()).abs();
         let norm_defect = (values.norm() - norm).abs();
@@ -250,7 +250,7 @@ impl ScaledMatrix {
         self.accept(action_defect, probe.norm() * self.entries.norm())
     }
 
-    fn accept(&self, defect: f64, size: f64) -> Result<(), EigenError> {
+    pub(super) fn accept(&self, defect: f64, size: f64) -> Result<(), EigenError> {
         // Backward error grows like d times the unit roundoff; a thousandfold margin still separates rounding from
         // failure.
         let limit = 1e3 * f64::EPSILON * self.entries.nrows() as f64 * size;

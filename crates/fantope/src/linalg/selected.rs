@@ -16,17 +16,18 @@ use super::{EigenError, SymmetricEigen, sort_descending};
 /// Stands for a pivot of 0. Its inverse times an entry is finite.
 const LEAST_PIVOT: f64 = 1e-150;
 
-/// The largest residual of a pair, relative to the largest eigenvalue.
+/// The largest residual of a pair, relative to a bound on the magnitude of all eigenvalues.
 const PAIR: f64 = 1e-13;
 
 /// The `count` largest eigenvalues of a symmetric matrix, descending, and their vectors. A third of all takes about
 /// half the time of a whole decomposition.
 ///
 /// The values are those of the QL iteration (Pal, Walker & Kahan), and each vector solves a twisted
-/// factorisation at its value (Dhillon & Parlett 2004). `None` where values are so close that the vectors are not
-/// independent: then all pairs have to be found.
+/// factorisation at its value (Dhillon & Parlett 2004). `None` where values do not converge, or where vectors are not
+/// accurate or not independent, as where values are close: then all pairs have to be found.
 pub(crate) fn largest_eigen(matrix: &DMatrix<f64>, count: usize) -> Result<Option<SymmetricEigen>, EigenError> {
-    let ScaledMatrix { entries: mut reduced, scale } = ScaledMatrix::of_symmetric(matrix)?;
+    let scaled = ScaledMatrix::of_symmetric(matrix)?;
+    let mut reduced = scaled.entries.clone();
     let dimension = matrix.nrows();
     let block = recommended_block_size::<f64>(dimension, dimension);
     let mut reflections = Mat::<f64>::zeros(block, dimension - 1);
@@ -42,8 +43,12 @@ pub(crate) fn largest_eigen(matrix: &DMatrix<f64>, count: usize) -> Result<Optio
         beside: (1..dimension).map(|row| reduced[(row, row - 1)]).collect(),
     };
     let Some(values) = tridiagonal.values() else { return Ok(None) };
+    let values = DVector::from_vec(values);
+    if scaled.verify_values(&values).is_err() {
+        return Ok(None);
+    }
     let mut vectors = DMatrix::zeros(dimension, count);
-    for (mut column, value) in vectors.column_iter_mut().zip(&values) {
+    for (mut column, value) in vectors.column_iter_mut().zip(values.iter()) {
         column.copy_from_slice(&tridiagonal.vector(*value));
     }
     let triangle = MatMut::from_column_major_slice_mut(vectors.as_mut_slice(), dimension, count).qr();
@@ -51,7 +56,7 @@ pub(crate) fn largest_eigen(matrix: &DMatrix<f64>, count: usize) -> Result<Optio
         return Ok(None);
     }
     let mut vectors = triangle.compute_thin_Q();
-    let size = values.iter().fold(tridiagonal.size(), |size, value| size.max(value.abs()));
+    let size = tridiagonal.size();
     if !(0..count).all(|place| tridiagonal.residual(values[place], |row| vectors[(row, place)]) <= PAIR * size) {
         return Ok(None);
     }
@@ -63,10 +68,13 @@ pub(crate) fn largest_eigen(matrix: &DMatrix<f64>, count: usize) -> Result<Optio
         Par::Seq,
         stack,
     );
-    Ok(Some(SymmetricEigen {
-        values: DVector::from_iterator(count, values.iter().take(count).map(|value| value * scale)),
-        vectors: DMatrix::from_fn(dimension, count, |row, column| vectors[(row, column)]),
-    }))
+    let vectors = DMatrix::from_fn(dimension, count, |row, column| vectors[(row, column)]);
+    let values = values.rows(0, count).into_owned();
+    let defect = (&scaled.entries * vectors.column_sum() - &vectors * &values).norm();
+    if scaled.accept(defect, scaled.entries.norm() * (count as f64).sqrt()).is_err() {
+        return Ok(None);
+    }
+    Ok(Some(SymmetricEigen { values: values * scaled.scale, vectors }))
 }
 
 struct Tridiagonal {
@@ -100,7 +108,7 @@ impl Tridiagonal {
                 }
                 let beside = squares[first].sqrt();
                 let half = (values[first + 1] - values[first]) / (2.0 * beside);
-                let shift = values[first] - beside / (half + half.hypot(1.0).copysign(half));
+                let shift = values[first] - beside / (half + (half * half + 1.0).sqrt().copysign(half));
                 let (mut cosine, mut sine, mut gamma) = (1.0, 0.0, values[end] - shift);
                 let mut square = gamma * gamma;
                 for row in (first..end).rev() {

@@ -164,7 +164,7 @@ impl Part {
         let known = self.values().len();
         let positive = self.values().iter().take_while(|value| **value > threshold).count();
         if let Some(pairs) = &self.following {
-            if pairs.residual(positive) <= accuracy {
+            if positive < known && pairs.residual(positive) <= accuracy {
                 self.next_pause = TRUST;
                 return Ok(false);
             }
@@ -182,7 +182,8 @@ impl Part {
     }
 
     /// Decides how many eigenvectors to follow, from the eigenvalues of the last decomposition, the threshold that
-    /// gave the weights, and how far below it an eigenvalue may soon come to carry weight.
+    /// gave the weights, and how far below it an eigenvalue may soon come to carry weight. After a decomposition of
+    /// those with weight only few more are known.
     ///
     /// Following cannot find an eigenvector that it has lost: many that tie at the threshold turn into each other. So
     /// those with weight are computed again from time to time, and sooner where weights were missing.
