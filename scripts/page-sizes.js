@@ -12,7 +12,7 @@ import { brotliCompressSync, constants } from "node:zlib";
 const DIST = fileURLToPath(new URL("../www/dist", import.meta.url));
 
 /** The most that a page may have, in bytes. */
-export const BUDGET = 350_000;
+export const BUDGET = 357_000;
 
 export const PAGES = ["index", "methods"];
 

@@ -52,7 +52,7 @@ test("all of them stand in one table, by whom they trust", async () => {
   assert.equal(asked.filter((file) => /^on-demand-.*\.wasm$/.test(file)).length, 1, "once, for all workers");
   const found = await rows(page);
   assert.equal(found.length, 25);
-  assert.equal(new Set(found.map(({ method }) => method)).size, 24);
+  assert.equal(new Set(found.map(({ method }) => method)).size, 25);
   assert.deepEqual(
     [...new Set(found.map(({ group }) => group.split(":")[0]))],
     ["To compare with", "Local", "Providers", "Central"],
