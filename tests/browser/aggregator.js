@@ -89,8 +89,8 @@ export class Aggregator {
 
   /** How many reports of a task count: of the first one, if no digest is given. */
   async records(digest) {
-    const [first] = digest ? [digest] : (await this.get("/tasks")).tasks;
-    return (await this.get(`/tasks/${first}/status`)).records;
+    digest ??= (await this.get("/tasks")).tasks[0];
+    return (await this.get(`/tasks/${digest}/status`)).records;
   }
 
   /** Gives the task other settings. */

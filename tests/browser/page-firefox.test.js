@@ -7,7 +7,7 @@ import { Aggregator } from "./aggregator.js";
 import { inFirefox } from "./asked.js";
 import { launchFirefox } from "./firefox.js";
 import { click, DIST, eventually, said, saying, scrollAll, servePage } from "./page-tools.js";
-import { openPage } from "./pages.js";
+import { openPage, until } from "./pages.js";
 
 let browser;
 let server;
@@ -82,7 +82,7 @@ inFirefox("a report from Firefox counts, and the count comes back by itself", as
     dialog?.querySelector("button:last-child").click();
     return dialog !== null;
   };
-  await eventually(() => page.evaluate(agree), Boolean);
+  await until(() => page.evaluate(agree));
   await saying(page, "#take-part-sent", /^Counted\./);
   await saying(page, "#take-part-status", /^The aggregator is here: 1 report so far\.$/);
   await aggregator.stop();

@@ -14,7 +14,7 @@ import {
   assertAccessible, assertFits, click, enter, eventually, hostPage, inEveryView, PAGES, parsed, said, saved, saying,
   screenshot, scrollAll, servePage, VIEWS,
 } from "./page-tools.js";
-import { openPage, ROOT } from "./pages.js";
+import { openPage, ROOT, until } from "./pages.js";
 
 const SURVEY = join(ROOT, "examples/survey.csv");
 /** Few trials, so that charts are soon done. */
@@ -59,7 +59,7 @@ async function chartsOfSurvey(page, name = "") {
   await click(page, "#sparse-start");
   await saying(page, "#sparse-truth figcaption", /^It uses 12 of 12 features\. Those with the largest shares/);
   await saying(page, "#sparse-found tbody", /Plain components\d[\d.]* %0\.\d+✓ 12 of 12○ none✗ none/);
-  await eventually(() => page.evaluate(() => !document.getElementById("sparse-step").disabled), Boolean);
+  await until(() => page.evaluate(() => !document.getElementById("sparse-step").disabled));
 }
 
 /** The file that a button gives. */
@@ -146,7 +146,7 @@ inChromium("as many components can be asked for as the records have features, wh
     assert.notEqual(await page.getAttribute(`#${section}-rank`, "aria-invalid"), "true");
   }
   await saying(page, "#error-epsilon-caption", /12 features, 8 components/);
-  await eventually(() => page.evaluate(() => !document.getElementById("sparse-step").disabled), Boolean);
+  await until(() => page.evaluate(() => !document.getElementById("sparse-step").disabled));
   assert.ok(await page.locator("#sparse-failure").isHidden());
   await drop(page, "four.csv", "a,b,c,d\n1,2,3,4\n2,1,4,3\n4,1,2,5\n0,1,0,2\n1,1,5,1\n");
   await saying(page, "#own-status", /four\.csv\.$/);

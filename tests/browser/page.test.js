@@ -6,7 +6,7 @@ import { test } from "node:test";
 import {
   assertAccessible, assertFits, enter, eventually, hostPage, keepBack, PAGES, QUIET, screenshot, VIEWS,
 } from "./page-tools.js";
-import { PATIENCE } from "./pages.js";
+import { PATIENCE, until } from "./pages.js";
 
 const host = hostPage();
 const SECOND = "methods.html";
@@ -235,7 +235,7 @@ test("sections far from the view are laid out when it comes near, and their text
     "in the tree that is heard",
   );
   await page.locator("#trust h2").scrollIntoViewIfNeeded();
-  await eventually(() => laidOut("trust"), Boolean);
+  await until(() => laidOut("trust"));
 });
 
 test("input before the page responds counts, and Enter does not reload the page", async () => {

@@ -1,5 +1,6 @@
 // The owner's pages of an aggregator: the list of collections, and a result.
 
+import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,7 +8,7 @@ import { join } from "node:path";
 import { after, before } from "node:test";
 
 import { Aggregator, binary, OWN_IDS } from "./aggregator.js";
-import { inChromium } from "./asked.js";
+import { inChromium, isAsked } from "./asked.js";
 import { launchChromium } from "./chromium.js";
 import { assertAccessible, assertFits, openPage, VIEWS } from "./page-tools.js";
 import { ROOT } from "./pages.js";
@@ -15,6 +16,7 @@ import { ROOT } from "./pages.js";
 const TASK = join(ROOT, "examples/task.json");
 const folder = mkdtempSync(join(tmpdir(), "ldp-pca-result-"));
 let aggregator;
+let browser;
 
 before(async () => {
   aggregator = new Aggregator(JSON.parse(readFileSync(TASK, "utf8")), undefined, OWN_IDS);
@@ -23,18 +25,18 @@ before(async () => {
   const records = [join(ROOT, "examples/survey.csv"), "--insecure-seed", "1", "--output", reports];
   execFileSync(binary(), ["randomize", "--task", TASK, ...records], { stdio: "pipe" });
   execFileSync(binary(), ["submit", reports, "--task", TASK, "--url", aggregator.url], { stdio: "pipe" });
+  if (isAsked("Chromium")) browser = await launchChromium();
 });
 
 after(async () => {
+  await browser?.close();
   await aggregator?.remove();
   rmSync(folder, { recursive: true, force: true });
 });
 
 const views = { ...VIEWS, "printed, of a dark screen": { ...VIEWS.dark, media: "print" } };
 for (const [view, { media, ...options }] of Object.entries(views)) {
-  inChromium(`the list of collections and a result fit, and axe finds nothing: ${view}`, async (t) => {
-    const browser = await launchChromium();
-    t.after(() => browser.close());
+  inChromium(`the list of collections and a result fit, and axe finds nothing: ${view}`, async () => {
     const { page, trouble } = await openPage(browser, aggregator.url, { hash: "tasks", ...options });
     if (media) await page.emulateMedia({ media });
     const check = async () => {
@@ -45,6 +47,7 @@ for (const [view, { media, ...options }] of Object.entries(views)) {
     await page.getByRole("link", { name: "Result" }).click();
     await page.getByRole("heading", { level: 1, name: /stand out of 5,000 reports/ }).waitFor();
     await check();
-    t.assert.deepEqual(trouble, []);
+    assert.deepEqual(trouble, []);
+    await page.close();
   });
 }

@@ -151,22 +151,3 @@ export async function refusals(api, { seed, tasks, seeded = false }) {
   }
   return wrong;
 }
-
-/**
- * The attack: a collector who declares a free-text question as a number, in tasks of epsilon 1e-6, to read without
- * noise who skipped it. Gives the length of each answer's report, and how many the device's ledger has booked.
- */
-export async function attack(api, ledgerOptions) {
-  const answers = [{ hiv_since: null }, { hiv_since: "spring 2019" }, { hiv_since: 40 }, {}, ["spring 2019"], []];
-  const ledger = await api.PrivacyLedger.open({ maxEpsilon: 1, ...ledgerOptions });
-  const lengths = [];
-  for (const [index, answer] of answers.entries()) {
-    const columns = [{ name: "hiv_since", type: "numeric", offset: 0, scale: 100 }];
-    // Another task each time, so that the ledger books another report.
-    const task = await api.Task.parse(taskOf(columns, 1e-6, 1 + index));
-    const randomizer = new api.Randomizer(task, { maxEpsilon: 1e-6 });
-    const made = ledger.report(randomizer, answer, { url: "http://127.0.0.1:9/" });
-    lengths.push(await made.then(({ bytes }) => bytes.length, (error) => `${error}`));
-  }
-  return { lengths, booked: (await ledger.status()).reports.length };
-}

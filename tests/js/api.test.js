@@ -4,7 +4,8 @@ import { readFileSync } from "node:fs";
 import { before, describe, test } from "node:test";
 
 import { init, LdpPcaError, Randomizer, Report, Task, version } from "../../pkg/inline.js";
-import { LIMITS, numericColumns, RECORD, reportsOf, TASK } from "./task.js";
+import { seededBy } from "../../pkg/seeded.js";
+import { LIMITS, numericColumns, RECORD, TASK } from "./task.js";
 import { throws } from "./throws.js";
 
 const NODE_ENTRY = new URL("../../pkg/inline.js", import.meta.url).href;
@@ -16,6 +17,12 @@ function inNewNode(code) {
     const tell = (error) => console.log(error instanceof LdpPcaError, error.code);
     ${code}`;
   return execFileSync(process.execPath, ["--input-type=module", "--eval", script], { encoding: "utf8" }).trim();
+}
+
+/** The reports, as one text, that a randomizer makes of a record from several seeds: two records may share one. */
+function reportsOf(randomizer, record) {
+  const seeds = Array.from({ length: 32 }, (_, seed) => new Uint8Array(32).fill(seed));
+  return seeds.map((seed) => String(seededBy(seed)(() => randomizer.randomize(record)).bytes)).join(" ");
 }
 
 describe("before and during init", () => {

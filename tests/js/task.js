@@ -1,5 +1,3 @@
-import { seededBy } from "../../pkg/seeded.js";
-
 // A small task, as its JSON.
 export const TASK = {
   version: 1,
@@ -19,12 +17,6 @@ export const RECORD = { height: 181, plan: "paid" };
 
 // Limits that a page might set; the task above asks for less.
 export const LIMITS = { maxEpsilon: 4 };
-
-/** The reports, as one text, that a randomizer makes of a record from several seeds: two records may share one. */
-export function reportsOf(randomizer, record) {
-  const seeds = Array.from({ length: 32 }, (_, seed) => new Uint8Array(32).fill(seed));
-  return seeds.map((seed) => String(seededBy(seed)(() => randomizer.randomize(record)).bytes)).join(" ");
-}
 
 /** So many numeric columns, whose values are taken as they are. */
 export function numericColumns(count) {

@@ -123,7 +123,7 @@ impl AnalyzeGauss {
         }
     }
 
-    /// S + N: the guarantee covers it, and so all that is computed from it.
+    /// S + N, not divided by n: the guarantee covers it, and so all that is computed from it.
     ///
     /// # Errors
     /// As [`SubspaceEstimator::estimate`].

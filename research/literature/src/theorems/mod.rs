@@ -134,6 +134,12 @@ pub fn evaluate(
     all
 }
 
+/// The number of the statement of this name; NaN where there is none.
+#[must_use]
+pub fn value(all: &[Theorem], name: &str) -> f64 {
+    all.iter().find(|one| one.name == name).and_then(|one| one.value).unwrap_or(f64::NAN)
+}
+
 /// The conditions of a lower rate that no error can have: with the theorem's constant it would be below the largest
 /// error, at so few records it says nothing.
 const IMPOSSIBLE: &str = "above min(k, d - k), the largest possible error: the rate says nothing at so few records";

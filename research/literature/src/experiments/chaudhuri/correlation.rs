@@ -89,8 +89,7 @@ impl Experiment for Correlation {
                 let row = |exponent: f64| -> Result<Vec<Value>, ExperimentError> {
                     let records = 10f64.powf(exponent).round() as u64;
                     let all = theorems::evaluate(&spectrum, rank, epsilon, delta, Some(records), None, None);
-                    let bound = all.iter().find(|statement| statement.name == "mod-sulq").and_then(|found| found.value);
-                    let bound = bound.unwrap_or(f64::NAN);
+                    let bound = theorems::value(&all, "mod-sulq");
                     let mod_sulq = if (2.0 * exponent).fract() == 0.0 && dimension <= largest {
                         measured(dimension, records, epsilon, draws, run)?
                     } else {

@@ -80,6 +80,7 @@ fn others(setting: Setting, model: &Model, drawn: &Sample, run: &mut Run<'_>) ->
         // Every provider adds its own noise, and the server uses the sum.
         found.push((name, last_error(model, &scaled, Some(least * providers.sqrt()), run)?));
     }
+    // The sum in place of the mean: neither components nor iterations without noise depend on the scale.
     let released = AnalyzeGauss::new(epsilon, delta).release(&scaled, &mut run.rng)?;
     let released = Sample::from_second_moment(released, drawn.records(), 1.0)?;
     let subspace = Pca.estimate(&released, model.rank, &mut run.rng)?.subspace;
@@ -304,7 +305,8 @@ fn proved() -> Result<String, ExperimentError> {
     let proved = scale::epsilon(noise, delta, messages, 1.0)?.map_or(f64::NAN, Epsilon::value);
     Ok(format!(
         "Theorem 4.1 is for epsilon below 1. In the unit ball the printed noise has a guarantee beyond it all the \
-         same, and a better one than it is printed for: at ({}, {DELTA_A}) in (a) it is ({proved:.2}, {:e})-private.",
+         same, and a better one than it is printed for: at ({}, {DELTA_A}) in (a) it is ({proved:.2}, {:e})-private \
+         for one record replaced.",
         EPSILONS[2],
         delta.value(),
     ))

@@ -451,8 +451,8 @@ impl Experiment for Rates {
                  as in (12) that Corollary 5.2 does not have. The batches of DP-PCA grow as kappa^2 here; for more \
                  batches than n > exp(kappa^2) asks for, the paper adds a term of the order of kappa^4 (after Theorem \
                  5.1), so that 1 is not all that it predicts in kappa.",
-                "Algorithm 2 itself, whose noise is amplified by shuffling, is not private beyond an epsilon of the \
-                 order sqrt(log(1/delta) / n): it runs at that one. (6) then has n^(-1/2) in place of n^(-1).",
+                "Algorithm 2 itself, whose noise is amplified by shuffling, is proved private only up to an epsilon \
+                 of the order sqrt(log(1/delta) / n): it runs at that one. (6) then has n^(-1/2) in place of n^(-1).",
                 "DP-PCA starts at random and has few steps, so a start nearly orthogonal to the component costs more \
                  than noise does. The exponents are therefore fitted to medians; where such starts occurred, the mean \
                  is larger.",

@@ -21,7 +21,7 @@ use super::super::{
     Style, Table, Value, is, row, texts,
 };
 use super::{DELTA, LEMMA_15_FACTOR};
-use crate::theorems::{self, Theorem};
+use crate::theorems::{self, Theorem, value};
 
 pub(super) struct SupportRecovery;
 
@@ -171,10 +171,6 @@ fn rates(records: u64, sparsity: usize) -> Result<Vec<Theorem>, ExperimentError>
     Ok(theorems::evaluate(&spectrum, Rank::new(1)?, epsilon, delta, Some(records), None, Some(sparsity)))
 }
 
-fn rate(all: &[Theorem], name: &str) -> f64 {
-    all.iter().find(|one| one.name == name).and_then(|one| one.value).unwrap_or(f64::NAN)
-}
-
 /// The least n of those in the table from which on every support is exact.
 fn exact_from(table: &Table, law: Law, method: &'static str) -> Option<f64> {
     let here = [&law.conditions()[..], &[is("method", method)]].concat();
@@ -231,7 +227,7 @@ impl SupportRecovery {
             }));
             row.push(grouped(lemma.ceil() as u64));
             // The condition has 1 / alpha^2; the smaller gap of a correlation is left out.
-            let rates = ["wang-xu-5-proved", "wang-xu-5"].map(|name| rate(&all, name) / law.alpha.powi(2));
+            let rates = ["wang-xu-5-proved", "wang-xu-5"].map(|name| value(&all, name) / law.alpha.powi(2));
             row.extend(rates.map(|rate| format!("{rate:.2e}")));
             rows.push(row);
         }
@@ -253,17 +249,21 @@ impl SupportRecovery {
 
     fn measured(table: &Table) -> Result<Vec<String>, ExperimentError> {
         let count = |column: &'static str, conditions: &[(&'static str, Value)]| table.numbers(column, conditions);
-        let held = [is("lemma", 1.0), is("alpha", 1.0)];
-        let (covered, wrong) =
-            (count("false", &held).len(), count("false", &held).iter().filter(|&&n| n > 0.0).count());
+        // Solutions of this alpha, those under Lemma 17's conditions, and of those the ones with a false or a missed
+        // feature.
+        let lemma = |alpha: f64| {
+            let held = [is("lemma", 1.0), is("alpha", alpha)];
+            let wrong = |column| count(column, &held).iter().filter(|&&n| n > 0.0).count();
+            [count("n", &[is("alpha", alpha)]).len(), count("n", &held).len(), wrong("false"), wrong("missed")]
+        };
+        let [solutions, covered, wrong, missed] = lemma(1.0);
         let on_estimate = [is("on_estimate", 1.0), is("alpha", 1.0)];
         let seen = count("false", &on_estimate);
         let mut sentences = vec![
             format!(
-                "Lemma 17's conditions held for the population with the noise drawn in {covered} of {} solutions; a \
-                 feature that does not take part was found in {wrong} of these, and one was missed in {}.",
-                count("n", &[is("alpha", 1.0)]).len(),
-                count("missed", &held).iter().filter(|&&n| n > 0.0).count()
+                "Lemma 17's conditions held for the population with the noise drawn in {covered} of {solutions} \
+                 solutions; a feature that does not take part was found in {wrong} of these, and one was missed in \
+                 {missed}."
             ),
             format!(
                 "Checked on the estimate, they were met in {} solutions, of which {} had such a feature.",
@@ -279,7 +279,7 @@ impl SupportRecovery {
                 && let Some(before) = series.points.iter().rev().find(|point| point.x * 9.9 < last.x)
             {
                 let rates =
-                    [before, &last].map(|point| Ok(rate(&rates(point.x as u64, SPARSITIES[0])?, "wang-xu-4-proved")));
+                    [before, &last].map(|point| Ok(value(&rates(point.x as u64, SPARSITIES[0])?, "wang-xu-4-proved")));
                 let [first, second]: [Result<f64, ExperimentError>; 2] = rates;
                 sentences.push(format!(
                     "{name}, s = {}: ‖sin Θ‖² goes from {:.2e} to {:.2e} as n goes from {} to {}, a factor of {:.1}. \
@@ -296,7 +296,7 @@ impl SupportRecovery {
         }
         for s in SPARSITIES {
             let all = rates(1, s)?;
-            let [printed, proved] = ["wang-xu-5", "wang-xu-5-proved"].map(|name| rate(&all, name));
+            let [printed, proved] = ["wang-xu-5", "wang-xu-5-proved"].map(|name| value(&all, name));
             let law = Law { sparsity: s, alpha: 1.0 };
             let mut exact: Vec<f64> =
                 PENALTIES.into_iter().filter_map(|(name, ..)| exact_from(table, law, name)).collect();
@@ -312,15 +312,10 @@ impl SupportRecovery {
             }
         }
         for alpha in ALPHAS.into_iter().filter(|alpha| *alpha < 1.0) {
-            let held = [is("lemma", 1.0), is("alpha", alpha)];
-            let wrong = |column| count(column, &held).iter().filter(|&&n| n > 0.0).count();
+            let [solutions, covered, wrong, missed] = lemma(alpha);
             sentences.push(format!(
-                "With a correlation of α = {alpha} Lemma 17's conditions held in {} of {} solutions; a feature that \
-                 does not take part was found in {} of these, and one was missed in {}.",
-                count("n", &held).len(),
-                count("n", &[is("alpha", alpha)]).len(),
-                wrong("false"),
-                wrong("missed"),
+                "With a correlation of α = {alpha} Lemma 17's conditions held in {covered} of {solutions} solutions; a \
+                 feature that does not take part was found in {wrong} of these, and one was missed in {missed}."
             ));
         }
         Ok(sentences)

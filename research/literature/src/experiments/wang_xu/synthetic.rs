@@ -406,8 +406,7 @@ impl Synthetic {
             let all = theorems::evaluate(&spectrum, rank, epsilon, delta, records, None, sparsity);
             let names = [format!("wang-xu-{number}"), format!("wang-xu-{number}-proved")];
             for (rates, name) in rates.iter_mut().zip(names) {
-                let found = all.iter().find(|one| one.name == name).and_then(|one| one.value);
-                rates.push(format!("{:.1e}", found.unwrap_or(f64::NAN)));
+                rates.push(format!("{:.1e}", theorems::value(&all, &name)));
             }
         }
         let [printed, proved] = rates.map(|rates| rates.join(", "));

@@ -113,6 +113,11 @@ const ADMM_FEATURES: usize = 1000;
 /// From this many features on, a cell takes gigabytes and runs alone.
 const LARGE: usize = 4000;
 
+fn of_set(cell: Cell, set: &'static DataSet) -> Cell {
+    let cell = cell.with_data(set);
+    if set.features >= LARGE { cell.alone() } else { cell }
+}
+
 impl Tables {
     fn data() -> impl Iterator<Item = &'static DataSet> {
         ["isolet5", "colon", "leukemia", "rna-seq", "lung", "nips"].into_iter().filter_map(DataSet::named)
@@ -211,8 +216,7 @@ impl Tables {
                 };
                 Ok(epsilons.iter().flat_map::<Rows, _>(at).collect())
             });
-            let cell = cell.with_data(set);
-            cells.push(if set.features >= LARGE { cell.alone() } else { cell });
+            cells.push(of_set(cell, set));
         }
         cells
     }
@@ -370,8 +374,7 @@ impl Experiment for Tables {
                 let cell = Cell::new(format!("{}-s{sparsity}-epsilon{epsilon}", set.name), move |run: &mut Run<'_>| {
                     cell_rows(run, set, (sparsity, epsilon), trials, starts)
                 });
-                let cell = cell.with_data(set);
-                cells.push(if set.features >= LARGE { cell.alone() } else { cell });
+                cells.push(of_set(cell, set));
             }
         }
         cells.extend(self.controls(scale));
