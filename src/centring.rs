@@ -236,14 +236,15 @@ pub enum CentringError {
 mod tests {
     use super::*;
     use crate::json;
-    use crate::record::{Bounding, Radius};
+    use crate::record::Bounding;
     use crate::schema::{Column, ColumnKind, Schema};
+    use crate::testing::clip;
 
     /// Weights whose square roots are short: every coordinate is multiplied once, the constant comes last and once,
     /// whatever the record holds.
     #[test]
     fn the_record_is_shrunk_once_and_the_constant_stands_beside_it() {
-        let unit = Bounding::Clip { radius: Radius::new(1.0).unwrap() };
+        let unit = clip(1.0);
         for (weight, share, constant) in [(0.36, 0.8, 0.6), (0.64, 0.6, 0.8), (0.0784, 0.96, 0.28)] {
             let centring = Centring::new(weight).unwrap();
             for row in [vec![0.5], vec![-0.25, 0.5, 0.0, 0.125], vec![0.0; 3], vec![-1.0, 0.0], vec![1e-200, 1e-260]] {
@@ -276,7 +277,7 @@ mod tests {
         let close = |found: Vec<f64>, expected: [f64; 3]| {
             assert!(found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 4e-16), "{found:?}");
         };
-        let clip = Bounding::Clip { radius: Radius::new(10.0).unwrap() };
+        let clip = clip(10.0);
         // (16 - 10) / 2 = 3 and (1 + 1) / 0.5 = 4, of length 5; and ten times as far from the offsets.
         assert_eq!(features(&[16.0, 1.0]), [3.0, 4.0]);
         close(augmented(&[16.0, 1.0], clip), [0.8 * 0.3, 0.8 * 0.4, 0.6]);

@@ -1,6 +1,6 @@
 //! What the unit tests of several modules are about.
 
-use rand::Rng;
+use rand::{CryptoRng, Rng, RngExt};
 
 use crate::aggregate::Aggregate;
 use crate::mechanism::MechanismSpec;
@@ -31,6 +31,12 @@ pub(crate) fn sum(task: &Task, reports: &[Report]) -> Aggregate {
     let mut sum = Aggregate::empty(task);
     sum.accumulate(task, reports).unwrap();
     sum
+}
+
+/// The sum of so many reports of records drawn from these.
+pub(crate) fn collected(task: &Task, records: &[BoundedRecord], count: usize, rng: &mut impl CryptoRng) -> Aggregate {
+    let report = |_| task.randomize_with_rng(&records[rng.random_range(0..records.len())], None, rng).unwrap();
+    sum(task, &(0..count).map(report).collect::<Vec<_>>())
 }
 
 /// A record of unit norm.

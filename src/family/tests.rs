@@ -3,7 +3,7 @@ use std::ops::ControlFlow;
 use chacha20::ChaCha12Rng;
 use ldp_pca_simulation::{SecondMoment, SpikedModel};
 use nalgebra::DMatrix;
-use rand::{RngExt, SeedableRng};
+use rand::SeedableRng;
 
 use super::*;
 use crate::centring::Centring;
@@ -11,15 +11,16 @@ use crate::covariance::{Covariance, CovarianceError};
 use crate::mechanism::{HostilePull, MechanismSpec, Moments};
 use crate::prediction::predict_from_estimate;
 use crate::privacy::tests::{delta, epsilon};
-use crate::record::{BoundedRecord, Radius};
+use crate::record::BoundedRecord;
 use crate::recovery::{Answer, HeldOutUse, Penalty, PenaltyChoice, Question, Rank, answer};
 use crate::schema::Schema;
 use crate::task::Folds;
+use crate::testing::{self, clip};
 
 const DIMENSION: usize = 6;
 
 fn double_cap(value: f64) -> MechanismSpec {
-    MechanismSpec::DoubleCap { epsilon: epsilon(value), candidates: 32, cap: 4 }
+    testing::double_cap(value, 32, 4)
 }
 
 fn gaussian(value: f64) -> MechanismSpec {
@@ -27,7 +28,7 @@ fn gaussian(value: f64) -> MechanismSpec {
 }
 
 fn task(spec: MechanismSpec, folds: u32) -> Task {
-    Task::new(Schema::numeric(DIMENSION).unwrap(), Bounding::UnitNorm, spec, Folds::new(folds).unwrap()).unwrap()
+    testing::task(DIMENSION, Bounding::UnitNorm, spec, folds)
 }
 
 fn centred(task: &Task) -> Task {
@@ -53,15 +54,7 @@ fn moment(records: &[BoundedRecord]) -> DMatrix<f64> {
 
 fn collected(tasks: &[Task], counts: &[usize], records: &[BoundedRecord], seed: u64) -> Vec<Aggregate> {
     let mut rng = ChaCha12Rng::seed_from_u64(seed);
-    let collect = |(task, &count): (&Task, &usize)| {
-        let mut report =
-            || task.randomize_with_rng(&records[rng.random_range(0..records.len())], None, &mut rng).unwrap();
-        let reports: Vec<_> = (0..count).map(|_| report()).collect();
-        let mut aggregate = Aggregate::empty(task);
-        aggregate.accumulate(task, &reports).unwrap();
-        aggregate
-    };
-    tasks.iter().zip(counts).map(collect).collect()
+    tasks.iter().zip(counts).map(|(task, &count)| testing::collected(task, records, count, &mut rng)).collect()
 }
 
 fn family_members<'a>(aggregates: &'a [Aggregate], tasks: &'a [Task]) -> Vec<Collection<'a>> {
@@ -305,7 +298,7 @@ fn tasks_that_are_no_family_are_refused_by_their_first_difference() {
     let of =
         |schema: Schema, bounding, spec, folds| Task::new(schema, bounding, spec, Folds::new(folds).unwrap()).unwrap();
     let numeric = Schema::numeric(DIMENSION).unwrap();
-    let clip = Bounding::Clip { radius: Radius::new(2.0).unwrap() };
+    let clip = clip(2.0);
     for (other, expected) in [
         (first.clone(), FamilyError::Same),
         (
@@ -327,7 +320,7 @@ fn tasks_that_are_no_family_are_refused_by_their_first_difference() {
         assert_eq!(Reports::family(&family_members(&aggregates, &tasks)).err(), Some(expected));
     }
     // Other candidates follow from epsilon.
-    let other = MechanismSpec::DoubleCap { epsilon: epsilon(4.0), candidates: 64, cap: 2 };
+    let other = testing::double_cap(4.0, 64, 2);
     assert_eq!(check_family(&first, &of(numeric, Bounding::UnitNorm, other, 2)), Ok(()));
     assert_eq!(Reports::family(&[]).err(), Some(FamilyError::Empty));
     let (other, empty) = (task(spec(4.0), 2), Aggregate::empty(&first));

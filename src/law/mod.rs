@@ -317,7 +317,7 @@ pub(crate) mod tests {
     use crate::mechanism::{Calibration, DoubleCap, Gaussian};
     use crate::privacy::Delta;
     use crate::privacy::tests::epsilon;
-    use crate::record::Radius;
+    use crate::testing::clip;
     use chacha20::ChaCha12Rng;
     use nalgebra::DVector;
     use rand::SeedableRng;
@@ -396,13 +396,12 @@ pub(crate) mod tests {
 
     #[test]
     fn the_units_are_those_of_the_features() {
-        let clip = Bounding::Clip { radius: Radius::new(10.0).unwrap() };
         let double_cap = |bounding| {
             let mechanism = DoubleCap::new(5, epsilon(2.0), 64, 8).unwrap();
             NoiseLaw::new(&Mechanism::DoubleCap(mechanism), bounding, 1000).unwrap()
         };
         // Only the length of a unit differs.
-        let scaled = double_cap(clip);
+        let scaled = double_cap(clip(10.0));
         let unit = NoiseLaw { scale: 1.0, ..scaled };
         let truth = unit_trace(5, &[0.5], 1);
         let larger = SpikedCovariance::new(truth.components().clone(), truth.variances() * 100.0, truth.bulk() * 100.0);

@@ -136,16 +136,14 @@ mod tests {
 
     use super::*;
     use crate::identity::ReportId;
-    use crate::mechanism::{LocalRandomizer, Mechanism, MechanismSpec, PayloadError, RandomizeError};
-    use crate::privacy::tests::{delta, epsilon};
-    use crate::record::{BoundedRecord, Bounding, Radius, RecordError};
+    use crate::mechanism::{LocalRandomizer, Mechanism, PayloadError, RandomizeError};
+    use crate::record::{BoundedRecord, Bounding, RecordError};
     use crate::sampling::bits::tests::FailingSource;
+    use crate::testing::{clip, double_cap, gaussian};
 
     /// Of three features: with one byte an entry and with two.
     fn mechanisms() -> Vec<(Mechanism, Bounding)> {
-        let clip = Bounding::Clip { radius: Radius::new(2.0).unwrap() };
-        let double_cap = MechanismSpec::DoubleCap { epsilon: epsilon(2.0), candidates: 16, cap: 2 };
-        let gaussian = |e| MechanismSpec::gaussian(epsilon(e), delta(1e-6));
+        let (clip, double_cap) = (clip(2.0), double_cap(2.0, 16, 2));
         [(double_cap, Bounding::UnitNorm), (double_cap, clip), (gaussian(1.0), clip), (gaussian(20.0), clip)]
             .map(|(spec, bounding)| (spec.build(3, bounding).unwrap(), bounding))
             .to_vec()

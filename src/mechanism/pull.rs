@@ -151,7 +151,8 @@ mod tests {
     use crate::mechanism::cap::candidates::Candidates;
     use crate::mechanism::{Calibration, LocalRandomizer, Mechanism, MechanismSpec, Moments, Summable, triangle};
     use crate::privacy::tests::{assert_rounded_up, delta, epsilon, known};
-    use crate::record::{Bounding, Radius};
+    use crate::record::Bounding;
+    use crate::testing::clip;
 
     const KEY: [u8; 16] = [3; 16];
 
@@ -267,7 +268,7 @@ mod tests {
     /// for many.
     #[test]
     fn no_id_has_a_candidate_beyond_the_bound_of_double_cap() {
-        let clip = Bounding::Clip { radius: Radius::new(3.0).unwrap() };
+        let clip = clip(3.0);
         for (dimension, bounding, ids) in [
             (1, clip, 2000),
             (2, Bounding::UnitNorm, 2000),

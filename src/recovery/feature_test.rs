@@ -234,13 +234,11 @@ mod tests {
     use rand_distr::StandardNormal;
 
     use super::*;
-    use crate::aggregate::Aggregate;
     use crate::centring::Centring;
     use crate::mechanism::MechanismSpec;
     use crate::privacy::tests::{delta, epsilon};
     use crate::recovery::FantopeError;
-    use crate::schema::Schema;
-    use crate::task::Folds;
+    use crate::testing::{double_cap, sum, task};
 
     fn rank(value: usize) -> Rank {
         Rank::new(value).unwrap()
@@ -300,7 +298,6 @@ mod tests {
 
     /// Of ten features four move together.
     fn collected(task: &Task, offset: f64, reports: usize, rng: &mut ChaCha20Rng) -> Covariance {
-        let mut aggregate = Aggregate::empty(task);
         let reports: Vec<_> = (0..reports)
             .map(|_| {
                 let common: f64 = rng.sample(StandardNormal);
@@ -310,8 +307,7 @@ mod tests {
                 task.randomize_with_rng(&task.bound(record).unwrap(), None, rng).unwrap()
             })
             .collect();
-        aggregate.accumulate(task, &reports).unwrap();
-        Covariance::estimate(&aggregate, task).unwrap()
+        Covariance::estimate(&sum(task, &reports), task).unwrap()
     }
 
     /// In 60 collections 360 p-values are of features uncorrelated with the others. Of these 36 are expected below 0.1,
@@ -319,14 +315,13 @@ mod tests {
     /// standard error of at most 0.05 (a share is between 0 and 1, of five features and more).
     #[test]
     fn features_that_move_alone_are_selected_no_more_often_than_the_rate_says() {
-        let double_cap = MechanismSpec::DoubleCap { epsilon: epsilon(4.0), candidates: 32, cap: 2 };
+        let double_cap = double_cap(4.0, 32, 2);
         let gaussian = MechanismSpec::gaussian(epsilon(8.0), delta(1e-5));
         let centring = Centring::new(0.25).unwrap();
         for (spec, reports, centring) in
             [(double_cap, 3_000, None), (gaussian, 6_000, None), (double_cap, 8_000, Some(centring))]
         {
-            let schema = Schema::numeric(10).unwrap();
-            let task = Task::new(schema, Bounding::UnitNorm, spec, Folds::new(1).unwrap()).unwrap();
+            let task = task(10, Bounding::UnitNorm, spec, 1);
             let task = centring.map_or_else(|| task.clone(), |centring| task.with_centring(centring).unwrap());
             let mut rng = ChaCha20Rng::seed_from_u64(2);
             let (mut below, mut false_share, mut found) = (0, 0.0, 0);
@@ -347,17 +342,13 @@ mod tests {
 
     #[test]
     fn one_feature_has_no_others_and_a_rank_beyond_the_features_is_refused() {
-        let spec = MechanismSpec::DoubleCap { epsilon: epsilon(4.0), candidates: 32, cap: 2 };
         for (features, reports) in [(1, 5), (3, 5)] {
-            let schema = Schema::numeric(features).unwrap();
-            let task = Task::new(schema, Bounding::UnitNorm, spec, Folds::new(1).unwrap()).unwrap();
+            let task = task(features, Bounding::UnitNorm, double_cap(4.0, 32, 2), 1);
             let record = task.bound(vec![1.0; features]).unwrap();
             let mut rng = ChaCha20Rng::seed_from_u64(1);
             let reports: Vec<_> =
                 (0..reports).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect();
-            let mut aggregate = Aggregate::empty(&task);
-            aggregate.accumulate(&task, &reports).unwrap();
-            let covariance = Covariance::estimate(&aggregate, &task).unwrap();
+            let covariance = Covariance::estimate(&sum(&task, &reports), &task).unwrap();
             let test = FeatureTest::new(&covariance, rank(features)).unwrap();
             assert!(test.p_values.iter().all(|p| (0.0..=1.0).contains(p)));
             assert!(features > 1 || test.p_values == [1.0]);

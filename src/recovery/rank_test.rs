@@ -189,8 +189,7 @@ mod tests {
     use crate::record::Bounding;
     use crate::recovery::answer::tests::Collected;
     use crate::recovery::{FantopeError, HeldOutUse, Question, Stop, answer};
-    use crate::schema::Schema;
-    use crate::task::{Folds, Task};
+    use crate::testing::task;
     use rand_distr::StandardNormal;
 
     /// With strong components the first noise is tested in every draw. 400 draws a law: 20 ranks too large are
@@ -221,10 +220,7 @@ mod tests {
     /// few reports the test expects more noise than there is.
     #[test]
     fn the_rank_of_real_reports_is_too_large_in_5_percent_of_collections_at_most() {
-        let epsilon = epsilon(2.0);
-        let mechanism = MechanismSpec::double_cap(epsilon);
-        let task = Task::new(Schema::numeric(6).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(1).unwrap());
-        let task = task.unwrap();
+        let task = task(6, Bounding::UnitNorm, MechanismSpec::double_cap(epsilon(2.0)), 1);
         let mut rng = ChaCha12Rng::seed_from_u64(8);
         for (reports, least) in [(5, 0), (12, 1), (60, 3)] {
             let found = |_| {

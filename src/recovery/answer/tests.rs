@@ -13,15 +13,12 @@ use crate::aggregate::Aggregate;
 use crate::centring::Centring;
 use crate::mechanism::HostilePull;
 use crate::mechanism::MechanismSpec;
-use crate::privacy::Delta;
 use crate::privacy::tests::epsilon;
-use crate::record::{Bounding, Radius};
+use crate::record::Bounding;
 use crate::recovery::bootstrap::{SubspaceEstimate, bootstrap};
 use crate::recovery::denoise::{Denoised, Denoising, Loss, denoise, project_psd};
 use crate::recovery::{Method, PathError, Penalty, PenaltyChoice, default_penalty};
-use crate::report::Report;
-use crate::schema::Schema;
-use crate::task::Folds;
+use crate::testing::{clip, double_cap, gaussian, sum, task};
 
 const DIMENSION: usize = 8;
 
@@ -39,22 +36,18 @@ impl Collected {
 
     /// Of a task whose features may be selected.
     fn clipped() -> Self {
-        let bounding = Bounding::Clip { radius: Radius::new(1.0).unwrap() };
-        Self::of(bounding, Some(Centring::new(0.25).unwrap()))
+        Self::of(clip(1.0), Some(Centring::new(0.25).unwrap()))
     }
 
     fn of(bounding: Bounding, centring: Option<Centring>) -> Self {
-        let mechanism = MechanismSpec::DoubleCap { epsilon: epsilon(4.0), candidates: 32, cap: 2 };
-        let schema = Schema::numeric(DIMENSION).unwrap();
-        let task = Task::new(schema, bounding, mechanism, Folds::new(3).unwrap()).unwrap();
+        let task = task(DIMENSION, bounding, double_cap(4.0, 32, 2), 3);
         let task = centring.map_or_else(|| task.clone(), |centring| task.with_centring(centring).unwrap());
         let mut rng = ChaCha20Rng::seed_from_u64(11);
         let model = SpikedModel::draw(DIMENSION, 1usize.try_into().unwrap(), 20.0, Some(3), &mut rng).unwrap();
-        let reports: Vec<Report> = (0..2000)
+        let reports: Vec<_> = (0..2000)
             .map(|_| task.randomize_with_rng(&task.bound(model.record(&mut rng)).unwrap(), None, &mut rng).unwrap())
             .collect();
-        let mut aggregate = Aggregate::empty(&task);
-        aggregate.accumulate(&task, &reports).unwrap();
+        let aggregate = sum(&task, &reports);
         let covariance = Covariance::estimate(&aggregate, &task).unwrap();
         Self { task, aggregate, covariance }
     }
@@ -409,11 +402,9 @@ fn a_covariance_is_denoised_as_asked_and_shrunk_by_a_law_alone() {
 /// of 95.4 %, 191 hold it on average, and fewer than 180 in one of 2,000 such tests.
 #[test]
 fn the_share_of_records_of_zeros_is_estimated() {
-    let delta = Delta::new(1e-6).unwrap();
-    for spec in [MechanismSpec::double_cap(epsilon(4.0)), MechanismSpec::gaussian(epsilon(8.0), delta)] {
+    for spec in [MechanismSpec::double_cap(epsilon(4.0)), gaussian(8.0)] {
         for (dimension, centring, share) in [(3, None, 0.0), (3, Some(0.25), 0.46), (30, None, 0.22), (30, None, 1.0)] {
-            let schema = Schema::numeric(dimension).unwrap();
-            let task = Task::new(schema, Bounding::UnitNorm, spec, Folds::new(1).unwrap()).unwrap();
+            let task = task(dimension, Bounding::UnitNorm, spec, 1);
             let weighted = |weight| task.with_centring(Centring::new(weight).unwrap()).unwrap();
             let task = centring.map_or(task.clone(), weighted);
             let mut rng = ChaCha20Rng::seed_from_u64(13);
@@ -425,9 +416,7 @@ fn the_share_of_records_of_zeros_is_estimated() {
                         let values = (0..dimension).map(|_| length * rng.sample::<f64, _>(StandardNormal).exp());
                         task.randomize_with_rng(&task.bound(values.collect()).unwrap(), None, &mut rng).unwrap()
                     };
-                    let reports: Vec<Report> = (0..300).map(report).collect();
-                    let mut aggregate = Aggregate::empty(&task);
-                    aggregate.accumulate(&task, &reports).unwrap();
+                    let aggregate = sum(&task, &(0..300).map(report).collect::<Vec<_>>());
                     let covariance = Covariance::estimate(&aggregate, &task).unwrap();
                     let source = Source { reports: Reports::one(&aggregate, &task), covariance: &covariance };
                     let facts = Answer::facts(source);
@@ -449,7 +438,6 @@ fn the_share_of_records_of_zeros_is_estimated() {
 /// hold the variance that the population has along its first component.
 #[test]
 fn variances_come_with_their_errors() {
-    let delta = Delta::new(1e-6).unwrap();
     let record = |rng: &mut ChaCha20Rng| {
         let common: f64 = rng.sample(StandardNormal);
         let answer = |feature: usize, rng: &mut ChaCha20Rng| {
@@ -461,10 +449,9 @@ fn variances_come_with_their_errors() {
     for (spec, centring) in [
         (MechanismSpec::double_cap(epsilon(4.0)), None),
         (MechanismSpec::double_cap(epsilon(4.0)), Some(Centring::default())),
-        (MechanismSpec::gaussian(epsilon(8.0), delta), None),
+        (gaussian(8.0), None),
     ] {
-        let schema = Schema::numeric(DIMENSION).unwrap();
-        let task = Task::new(schema, Bounding::UnitNorm, spec, Folds::new(1).unwrap()).unwrap();
+        let task = task(DIMENSION, Bounding::UnitNorm, spec, 1);
         let task = centring.map_or(task.clone(), |centring| task.with_centring(centring).unwrap());
         let mut rng = ChaCha20Rng::seed_from_u64(14);
         let mut moments = SecondMoment::new(DIMENSION, task.bounding().covariance_scale());
@@ -474,9 +461,7 @@ fn variances_come_with_their_errors() {
         let (mut held, mut known) = (0, 0);
         for _ in 0..100 {
             let report = |_| task.randomize_with_rng(&task.bound(record(&mut rng)).unwrap(), None, &mut rng).unwrap();
-            let reports: Vec<Report> = (0..1500).map(report).collect();
-            let mut aggregate = Aggregate::empty(&task);
-            aggregate.accumulate(&task, &reports).unwrap();
+            let aggregate = sum(&task, &(0..1500).map(report).collect::<Vec<_>>());
             let covariance = Covariance::estimate(&aggregate, &task).unwrap();
             let reports = Reports::one(&aggregate, &task);
             let found = components(&Question::new(rank(1)), reports, &covariance, &mut |_| ControlFlow::Continue(()));
@@ -494,9 +479,7 @@ fn variances_come_with_their_errors() {
 /// out in 5 % of them at most. 10 are expected then, and 23 or more have a probability of 2e-4.
 #[test]
 fn noise_is_taken_for_a_component_in_5_percent_of_collections_at_most() {
-    let schema = Schema::numeric(DIMENSION).unwrap();
-    let mechanism = MechanismSpec::double_cap(epsilon(4.0));
-    let task = Task::new(schema, Bounding::UnitNorm, mechanism, Folds::new(1).unwrap()).unwrap();
+    let task = task(DIMENSION, Bounding::UnitNorm, MechanismSpec::double_cap(epsilon(4.0)), 1);
     for (records, length) in [(200, 1.0), (1000, 1.0), (1000, 0.0)] {
         let mut rng = ChaCha20Rng::seed_from_u64(12);
         let above = (0..200).filter(|_| {
@@ -504,9 +487,7 @@ fn noise_is_taken_for_a_component_in_5_percent_of_collections_at_most() {
                 let values = (0..DIMENSION).map(|_| length * rng.sample::<f64, _>(StandardNormal)).collect();
                 task.randomize_with_rng(&task.bound(values).unwrap(), None, rng).unwrap()
             };
-            let reports: Vec<Report> = (0..records).map(|_| record(&mut rng)).collect();
-            let mut aggregate = Aggregate::empty(&task);
-            aggregate.accumulate(&task, &reports).unwrap();
+            let aggregate = sum(&task, &(0..records).map(|_| record(&mut rng)).collect::<Vec<_>>());
             let covariance = Covariance::estimate(&aggregate, &task).unwrap();
             let reports = Reports::one(&aggregate, &task);
             let found = components(&Question::new(rank(1)), reports, &covariance, &mut |_| ControlFlow::Continue(()));

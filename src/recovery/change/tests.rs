@@ -1,24 +1,25 @@
 use chacha20::ChaCha20Rng;
 use ldp_pca_simulation::SpikedModel;
 use nalgebra::{DMatrix, DVector};
-use rand::{RngExt, SeedableRng};
+use rand::SeedableRng;
 
 use super::*;
 use crate::centring::Centring;
 use crate::mechanism::MechanismSpec;
 use crate::privacy::tests::{delta, epsilon};
-use crate::record::{BoundedRecord, Radius};
+use crate::record::BoundedRecord;
 use crate::schema::Column;
 use crate::task::Folds;
+use crate::testing::{self, clip, collected, sum};
 
 const DIMENSION: usize = 8;
 
 fn double_cap(value: f64) -> MechanismSpec {
-    MechanismSpec::DoubleCap { epsilon: epsilon(value), candidates: 32, cap: 2 }
+    testing::double_cap(value, 32, 2)
 }
 
 fn task(mechanism: MechanismSpec, folds: u32) -> Task {
-    Task::new(Schema::numeric(DIMENSION).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(folds).unwrap()).unwrap()
+    testing::task(DIMENSION, Bounding::UnitNorm, mechanism, folds)
 }
 
 /// Two finite populations: one strong component, which is turned by the angle in the second.
@@ -36,15 +37,6 @@ fn populations(angle: f64) -> [Vec<BoundedRecord>; 2] {
     });
     let bounded = |row: &DVector<f64>| BoundedRecord::new(row.as_slice().to_vec(), Bounding::UnitNorm).unwrap();
     [rows.iter().map(bounded).collect(), turned.map(|row| bounded(&row)).collect()]
-}
-
-fn collected(task: &Task, records: &[BoundedRecord], count: usize, rng: &mut ChaCha20Rng) -> Aggregate {
-    let reports: Vec<_> = (0..count)
-        .map(|_| task.randomize_with_rng(&records[rng.random_range(0..records.len())], None, rng).unwrap())
-        .collect();
-    let mut aggregate = Aggregate::empty(task);
-    aggregate.accumulate(task, &reports).unwrap();
-    aggregate
 }
 
 fn compare(first: (&Aggregate, &Task), second: (&Aggregate, &Task), replicates: usize) -> Result<Change, ChangeError> {
@@ -166,12 +158,7 @@ fn collections_that_cannot_be_compared_are_refused_with_the_difference() {
     let base = task(double_cap(4.0), 2);
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let reports: Vec<_> = (0..90).map(|_| base.randomize_with_rng(&records[0], None, &mut rng).unwrap()).collect();
-    let sum = |reports: &[crate::report::Report]| {
-        let mut sum = Aggregate::empty(&base);
-        sum.accumulate(&base, reports).unwrap();
-        sum
-    };
-    let (whole, part, rest) = (sum(&reports), sum(&reports[..60]), sum(&reports[60..]));
+    let (whole, part, rest) = (sum(&base, &reports), sum(&base, &reports[..60]), sum(&base, &reports[60..]));
     let against = |other: &Aggregate, task: &Task| compare((&whole, &base), (other, task), 20);
     assert_eq!(against(&whole, &base), Err(ChangeError::Same));
     assert!(matches!(against(&part, &base), Err(ChangeError::Overlap { shared: 60, .. })));
@@ -195,7 +182,7 @@ fn collections_that_cannot_be_compared_are_refused_with_the_difference() {
         Task::new(schema, bounding, double_cap(4.0), Folds::new(2).unwrap()).unwrap()
     };
     let plain = with(named(["age", "income"], 1.0), Bounding::UnitNorm);
-    let clip = Bounding::Clip { radius: Radius::new(2.0).unwrap() };
+    let clip = clip(2.0);
     let empty = |task: &Task| Aggregate::empty(task);
     let error = |other: &Task| compare((&empty(&plain), &plain), (&empty(other), other), 20).unwrap_err();
     for (other, parts) in [

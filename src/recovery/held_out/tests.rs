@@ -6,16 +6,13 @@ use rand::{RngExt, SeedableRng};
 use super::*;
 use crate::aggregate::Aggregate;
 use crate::centring::Centring;
-use crate::mechanism::MechanismSpec;
-use crate::privacy::Epsilon;
 use crate::record::{BoundedRecord, Bounding};
 use crate::recovery::principal_components;
-use crate::schema::Schema;
-use crate::task::{Folds, Task};
+use crate::task::Task;
+use crate::testing::{self, double_cap};
 
 fn task(dimension: usize, folds: u32) -> Task {
-    let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(4.0).unwrap(), candidates: 32, cap: 2 };
-    Task::new(Schema::numeric(dimension).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(folds).unwrap()).unwrap()
+    testing::task(dimension, Bounding::UnitNorm, double_cap(4.0, 32, 2), folds)
 }
 
 /// A finite population, so that its second moments are known: one component on so many features.
@@ -33,13 +30,7 @@ fn moment(records: &[BoundedRecord]) -> DMatrix<f64> {
 }
 
 fn collected(task: &Task, records: &[BoundedRecord], count: usize, seed: u64) -> Aggregate {
-    let mut rng = ChaCha20Rng::seed_from_u64(seed);
-    let reports: Vec<_> = (0..count)
-        .map(|_| task.randomize_with_rng(&records[rng.random_range(0..records.len())], None, &mut rng).unwrap())
-        .collect();
-    let mut aggregate = Aggregate::empty(task);
-    aggregate.accumulate(task, &reports).unwrap();
-    aggregate
+    testing::collected(task, records, count, &mut ChaCha20Rng::seed_from_u64(seed))
 }
 
 fn measure(task: &Task, aggregate: &Aggregate, fits: &[Fit]) -> Option<HeldOut> {
@@ -107,11 +98,7 @@ fn intervals_of_captured_variance_and_of_differences_cover_whatever_the_populati
 /// the estimates are.
 #[test]
 fn intervals_of_a_family_cover_however_people_choose() {
-    let tasks = [1.0, 4.0].map(|value| {
-        let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(value).unwrap(), candidates: 32, cap: 4 };
-        let schema = Schema::numeric(8).unwrap();
-        Task::new(schema, Bounding::UnitNorm, mechanism, Folds::new(5).unwrap()).unwrap()
-    });
+    let tasks = [1.0, 4.0].map(|value| testing::task(8, Bounding::UnitNorm, double_cap(value, 32, 4), 5));
     let (sparse, dense) = (population(8, 3, 10.0), population(8, 8, 2.0));
     for populations in [[&sparse, &sparse], [&sparse, &dense], [&dense, &sparse]] {
         let truths = populations.map(|records| moment(records));

@@ -134,22 +134,17 @@ mod tests {
     use super::*;
     use crate::aggregate::Aggregate;
     use crate::covariance::CovarianceError;
-    use crate::mechanism::MechanismSpec;
-    use crate::privacy::Epsilon;
     use crate::record::Bounding;
     use crate::recovery::{FantopeError, FantopeProblem, PenaltyChoice, RecoveryError};
-    use crate::report::Report;
-    use crate::schema::Schema;
-    use crate::task::{Folds, Task};
+    use crate::task::Task;
+    use crate::testing::{self, double_cap, sum};
 
     fn rank(value: usize) -> Rank {
         Rank::new(value).unwrap()
     }
 
     fn task(dimension: usize, folds: u32) -> Task {
-        let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(4.0).unwrap(), candidates: 32, cap: 2 };
-        Task::new(Schema::numeric(dimension).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(folds).unwrap())
-            .unwrap()
+        testing::task(dimension, Bounding::UnitNorm, double_cap(4.0, 32, 2), folds)
     }
 
     /// One spike on 3 of the coordinates, from this many reports.
@@ -157,12 +152,10 @@ mod tests {
         let mut rng = ChaCha20Rng::seed_from_u64(11);
         let one = 1usize.try_into().unwrap();
         let model = SpikedModel::draw(task.dimension(), one, 20.0, Some(3), &mut rng).unwrap();
-        let reports: Vec<Report> = (0..records)
+        let reports: Vec<_> = (0..records)
             .map(|_| task.randomize_with_rng(&task.bound(model.record(&mut rng)).unwrap(), None, &mut rng).unwrap())
             .collect();
-        let mut aggregate = Aggregate::empty(task);
-        aggregate.accumulate(task, &reports).unwrap();
-        aggregate
+        sum(task, &reports)
     }
 
     fn validate(
@@ -259,10 +252,8 @@ mod tests {
     fn collected_of_one(task: &Task) -> Aggregate {
         let mut rng = ChaCha20Rng::seed_from_u64(12);
         let record = task.bound(vec![1.0]).unwrap();
-        let reports: Vec<Report> = (0..50).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect();
-        let mut aggregate = Aggregate::empty(task);
-        aggregate.accumulate(task, &reports).unwrap();
-        aggregate
+        let reports: Vec<_> = (0..50).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect();
+        sum(task, &reports)
     }
 
     #[test]
