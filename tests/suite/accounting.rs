@@ -3,8 +3,6 @@
 //! Every family prints its largest relative difference, and fails where ours is on the wrong side of the truth by more
 //! than the reference's own error.
 
-use std::path::Path;
-
 use ldp_pca::internal::privacy::calibration::{
     analytic_gaussian_sigma, gaussian_delta, gaussian_epsilon, gaussian_rho, sigma_of_rho,
 };
@@ -17,6 +15,8 @@ use proptest::prelude::*;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use crate::support::vectors;
+
 #[derive(Deserialize)]
 struct Fixtures<T> {
     version: u32,
@@ -24,13 +24,8 @@ struct Fixtures<T> {
     cases: Vec<T>,
 }
 
-fn read<T: DeserializeOwned>(name: &str) -> T {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/accounting").join(name);
-    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
-}
-
 fn fixtures<T: DeserializeOwned>(name: &str) -> (Vec<T>, f64) {
-    let fixtures: Fixtures<T> = read(name);
+    let fixtures: Fixtures<T> = vectors(&format!("accounting/{name}"));
     assert_eq!(fixtures.version, 1);
     assert!(fixtures.cases.len() > 10);
     (fixtures.cases, fixtures.reference_error)
@@ -134,7 +129,7 @@ fn the_published_example_is_met() {
         numerical_upper: f64,
         closed_form: f64,
     }
-    let published: Published = read("published.json");
+    let published: Published = vectors("accounting/published.json");
     let (local, target) = (epsilon(published.epsilon0), delta(published.delta));
     let closed = closed_form_epsilon(local, published.reports, target).unwrap().value();
     let difference = closed / published.closed_form - 1.0;

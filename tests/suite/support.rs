@@ -1,9 +1,13 @@
-//! The mechanisms and generated values that tests share.
+//! The mechanisms, files and generated values that tests share.
+
+use std::fs;
+use std::path::Path;
 
 use ldp_pca::mechanism::{Calibration, MechanismSpec};
 use ldp_pca::privacy::{Delta, Epsilon};
 use proptest::prelude::*;
 use proptest::sample::select;
+use serde::de::DeserializeOwned;
 
 /// The double-cap mechanism with the recommended number of candidates and the best cap.
 pub(crate) fn double_cap(epsilon: f64) -> MechanismSpec {
@@ -17,6 +21,12 @@ pub(crate) fn gaussian(epsilon: f64) -> MechanismSpec {
         delta: Delta::new(1e-6).unwrap(),
         calibration: Calibration::Analytic,
     }
+}
+
+/// A file of `tests/vectors`.
+pub(crate) fn vectors<T: DeserializeOwned>(file: &str) -> T {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors").join(file);
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
 /// Numbers of every size, and those that are none.

@@ -5,9 +5,6 @@
 //! difference means that devices and aggregators of two releases no longer agree. A new format gets a new version and a
 //! folder of its own.
 
-use std::fs;
-use std::path::Path;
-
 use chacha20::ChaCha20Rng;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::components::PublishedComponents;
@@ -23,6 +20,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
+
+use crate::support::vectors;
 
 /// The version of the tasks in the files.
 const VERSION: u32 = 1;
@@ -243,8 +242,7 @@ fn encoded(schema: &Schema, record: &Json) -> Vec<f64> {
 }
 
 fn read<Case: DeserializeOwned>(file: &str) -> Vec<Case> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors").join(file);
-    let vectors: Vectors<Case> = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let vectors: Vectors<Case> = vectors(file);
     assert!(vectors.version == VERSION && !vectors.cases.is_empty(), "{file}");
     vectors.cases
 }
