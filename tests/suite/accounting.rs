@@ -8,14 +8,14 @@ use ldp_pca::internal::privacy::calibration::{
 };
 use ldp_pca::internal::privacy::renyi::{Cap, epsilon_of_divergence, gaussian_divergence};
 use ldp_pca::internal::privacy::{TotalVariation, closed_form_epsilon, local_epsilon};
+use ldp_pca::privacy::Rho;
 use ldp_pca::privacy::amplification::{Blanket, batch_epsilon};
 use ldp_pca::privacy::composition::{Composition, Method, PrivacyLoss};
-use ldp_pca::privacy::{Delta, Epsilon, Rho};
 use proptest::prelude::*;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::support::vectors;
+use crate::support::{delta, epsilon, vectors};
 
 #[derive(Deserialize)]
 struct Fixtures<T> {
@@ -40,14 +40,6 @@ fn largest(family: &str, reference_error: f64, differences: impl IntoIterator<It
     }
     println!("{family}: largest relative difference {largest:.1e}");
     largest
-}
-
-fn epsilon(value: f64) -> Epsilon {
-    Epsilon::new(value).unwrap()
-}
-
-fn delta(value: f64) -> Delta {
-    Delta::new(value).unwrap()
 }
 
 #[test]

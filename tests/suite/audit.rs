@@ -12,7 +12,6 @@ use ldp_pca::internal::sampling::uniform::uniform_below;
 use ldp_pca::mechanism::{
     Calibration, DoubleCap, Gaussian, LocalRandomizer, MechanismFamily, MechanismSpec, RandomizeError,
 };
-use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{BoundedRecord, Bounding, Radius};
 use ldp_pca::report::ReportId;
 use ldp_pca::schema::{Schema, Value};
@@ -20,16 +19,10 @@ use ldp_pca::task::{Folds, Task, TaskMechanism};
 use ldp_pca_simulation::audit::{Audit, AuditError, Confidence, Finding, Job, Malformed, Randomizer, Tally};
 use rand::CryptoRng;
 
+use crate::support::{delta, epsilon};
+
 const CONFIDENCE: f64 = 0.999;
 const DIMENSION: usize = 4;
-
-fn epsilon(value: f64) -> Epsilon {
-    Epsilon::new(value).unwrap()
-}
-
-fn delta(value: f64) -> Delta {
-    Delta::new(value).unwrap()
-}
 
 fn confidence() -> Confidence {
     Confidence::new(CONFIDENCE).unwrap()

@@ -8,16 +8,13 @@ use std::collections::BTreeMap;
 
 use ldp_pca::internal::privacy::renyi::Cap;
 use ldp_pca::privacy::amplification::{Blanket, batch_delta, batch_epsilon};
-use ldp_pca::privacy::{Delta, Epsilon};
+
+use crate::support::{delta, epsilon};
 
 /// Summing a million probabilities is right to this.
 const ROUNDING: f64 = 1e-9;
 
 const LOCAL: [f64; 7] = [0.25, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0];
-
-fn epsilon(value: f64) -> Epsilon {
-    Epsilon::new(value).unwrap()
-}
 
 fn printed(local: f64, candidates: u32, cap: u32, reports: u64, at: f64) -> f64 {
     let blanket = Blanket::from(Cap::new(epsilon(local), candidates, cap).unwrap());
@@ -253,7 +250,7 @@ fn large_batches_keep_what_is_printed() {
             for reports in [2u32, 10, 100, 1_000, 10_000] {
                 let blanket = Blanket::from(Cap::new(epsilon(local), candidates, cap).unwrap());
                 for target in [1e-3, 1e-6, 1e-9] {
-                    let at = batch_epsilon(blanket, reports.into(), Delta::new(target).unwrap()).unwrap().value();
+                    let at = batch_epsilon(blanket, reports.into(), delta(target)).unwrap().value();
                     if at >= local {
                         continue;
                     }

@@ -6,23 +6,20 @@
 use chacha20::ChaCha12Rng;
 use ldp_pca::internal::mechanism::{Moments, Perturbation, triangle};
 use ldp_pca::mechanism::{Calibration, DoubleCap, Gaussian, LocalRandomizer};
-use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::report::ReportId;
 use nalgebra::{DMatrix, DVector};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::StandardNormal;
 
+use crate::support::{delta, epsilon};
+
 const DIMENSION: usize = 6;
 const REPORTS: usize = 30_000;
 const LARGEST_STATISTIC: f64 = 2.3;
 
-fn epsilon(value: f64) -> Epsilon {
-    Epsilon::new(value).unwrap()
-}
-
 fn gaussian() -> Gaussian {
-    Gaussian::new(DIMENSION, epsilon(1.0), Delta::new(1e-6).unwrap(), Calibration::Analytic).unwrap()
+    Gaussian::new(DIMENSION, epsilon(1.0), delta(1e-6), Calibration::Analytic).unwrap()
 }
 
 /// The standard deviation of the noise on the diagonal.
@@ -122,7 +119,7 @@ fn gaussian_noise_has_one_law_in_every_direction() {
 /// The paper's noise is larger off the diagonal: the rotation test would tell.
 #[test]
 fn the_noise_of_the_paper_is_not_invariant_under_rotations() {
-    let mechanism = Gaussian::new(DIMENSION, epsilon(1.0), Delta::new(1e-6).unwrap(), Calibration::Paper).unwrap();
+    let mechanism = Gaussian::new(DIMENSION, epsilon(1.0), delta(1e-6), Calibration::Paper).unwrap();
     let direction = DMatrix::from_element(DIMENSION, DIMENSION, 1.0 / DIMENSION as f64);
     let noise = errors(&mechanism, &dense_record(), REPORTS, 6);
     let found = distance(noise.iter().map(|e| direction.dot(e) / diagonal_deviation(&mechanism)).collect(), normal_cdf);
@@ -140,7 +137,7 @@ fn variance(noise: &[DMatrix<f64>], entries: impl Iterator<Item = (usize, usize)
 #[test]
 fn reports_of_the_gaussian_mechanism_are_unbiased_with_the_stated_variance() {
     for (calibration, e) in [(Calibration::Analytic, 0.5), (Calibration::Paper, 0.5), (Calibration::Analytic, 20.0)] {
-        let mechanism = Gaussian::new(DIMENSION, epsilon(e), Delta::new(1e-6).unwrap(), calibration).unwrap();
+        let mechanism = Gaussian::new(DIMENSION, epsilon(e), delta(1e-6), calibration).unwrap();
         let noise = errors(&mechanism, &dense_record(), 85_000, 7);
         let off = (0..DIMENSION).flat_map(|i| (i + 1..DIMENSION).map(move |j| (i, j)));
         let on = (0..DIMENSION).map(|i| (i, i));

@@ -9,18 +9,22 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde::de::DeserializeOwned;
 
+pub(crate) fn epsilon(value: f64) -> Epsilon {
+    Epsilon::new(value).unwrap()
+}
+
+pub(crate) fn delta(value: f64) -> Delta {
+    Delta::new(value).unwrap()
+}
+
 /// The double-cap mechanism with the recommended number of candidates and the best cap.
-pub(crate) fn double_cap(epsilon: f64) -> MechanismSpec {
-    MechanismSpec::double_cap(Epsilon::new(epsilon).unwrap())
+pub(crate) fn double_cap(e: f64) -> MechanismSpec {
+    MechanismSpec::double_cap(epsilon(e))
 }
 
 /// The Gaussian mechanism with the default calibration and delta 1e-6.
-pub(crate) fn gaussian(epsilon: f64) -> MechanismSpec {
-    MechanismSpec::Gaussian {
-        epsilon: Epsilon::new(epsilon).unwrap(),
-        delta: Delta::new(1e-6).unwrap(),
-        calibration: Calibration::Analytic,
-    }
+pub(crate) fn gaussian(e: f64) -> MechanismSpec {
+    MechanismSpec::Gaussian { epsilon: epsilon(e), delta: delta(1e-6), calibration: Calibration::Analytic }
 }
 
 /// A file of `tests/vectors`.
