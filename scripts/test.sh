@@ -80,6 +80,7 @@ python() {
     step "check python" "Python tests with large samples" python_tests python -m sampling python/tests \
         --ignore python/tests/spark "${PYTHON_CHECKS[@]/#/--ignore=}"
     step "check python" "the guide and the types of Python" python_tests python "${PYTHON_CHECKS[@]}"
+    step "check python" "the site of the documents" scripts/docs.sh --documents
     step "$(unless_skipped) spark" "tests in Spark 4" python_tests spark4 python/tests/spark
     step spark3 "tests in Spark 3.5" python_tests spark3 python/tests/spark
 }
@@ -200,8 +201,8 @@ tests_in_other_browsers() {
 lints_for_python() {
     local bin=$ROOT/.tools/python/bin
     cargo clippy --package ldp-pca-python -- -D warnings
-    "$bin/ruff" check python
-    "$bin/ruff" format --check python
+    "$bin/ruff" check --config python/pyproject.toml python scripts/site
+    "$bin/ruff" format --config python/pyproject.toml --check python scripts/site
 }
 
 # python_tests ENVIRONMENT argument...: pytest in .tools/ENVIRONMENT with the wheel installed, as users have it.
