@@ -97,7 +97,7 @@ impl DoubleCap {
     ///
     /// # Errors
     /// [`MechanismError`] unless 2 <= J <= 16384, J / 1024 <= L <= J / 2, epsilon >= 1e-6, and the weights fit 64 bits
-    /// (epsilon up to about 16).
+    /// (epsilon at most 21.48, and `L exp(epsilon)` below 2^32).
     pub fn new(dimension: usize, epsilon: Epsilon, candidates: u32, cap: u32) -> Result<Self, MechanismError> {
         if dimension == 0 || dimension > MAX_DIMENSION {
             return Err(MechanismError::Dimension(dimension));
