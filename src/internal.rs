@@ -58,7 +58,7 @@ pub mod prediction {
 /// Theorems behind the accounting.
 pub mod privacy {
     pub use crate::privacy::amplification::closed_form::closed_form_epsilon;
-    pub use crate::privacy::amplification::inverse::{keeps, local_epsilon};
+    pub use crate::privacy::amplification::inverse::keeps;
     pub use crate::privacy::variation::TotalVariation;
 
     /// The scale of Gaussian noise.

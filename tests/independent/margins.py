@@ -181,11 +181,6 @@ def gaussian_rho(sigma, sensitivity):
     return around((Fraction(sensitivity) / Fraction(sigma)) ** 2 / 2)
 
 
-@section()
-def sigma_of_rho(rho, sensitivity):
-    return around(mpf(sensitivity) / mp.sqrt(2 * mpf(rho)))
-
-
 # --- Renyi divergences
 
 

@@ -1,7 +1,6 @@
-//! From the guarantee that a batch shall have to that of each report.
+//! From the guarantee that a batch shall have to whether its reports keep it.
 
 use super::{Blanket, LARGEST_LOCAL, batch_delta, check_reports, closed_form_epsilon, gaussian_points, slack};
-use crate::bisection::bisect;
 use crate::privacy::composition::{Composition, PrivacyLoss};
 use crate::privacy::{Delta, Epsilon, PrivacyError};
 
@@ -36,23 +35,4 @@ pub fn keeps(loss: PrivacyLoss, reports: u64, central: Epsilon, delta: Delta) ->
                 || gaussian_points(rho, total_variation, reports, delta).any(|(local, own)| approximate(local, own)))
         }
     }
-}
-
-/// The largest local epsilon found for which a batch of `reports` reports of *any* randomizer with it is
-/// (`target`, `delta`)-private: the inverse of [`batch_epsilon`](super::batch_epsilon) with the [`Blanket`] of an
-/// epsilon. It is at least `target`, which needs no batch.
-///
-/// # Errors
-/// [`PrivacyError::Reports`] when there are none.
-pub fn local_epsilon(target: Epsilon, delta: Delta, reports: u64) -> Result<Epsilon, PrivacyError> {
-    check_reports(reports)?;
-    if target.value() >= LARGEST_LOCAL {
-        return Ok(target);
-    }
-    let enough = |local: f64| {
-        let found = Epsilon::new(local).and_then(|local| batch_delta(Blanket::from(local), reports, target));
-        found.is_ok_and(|found| found <= delta.value())
-    };
-    let low = bisect(LARGEST_LOCAL, target.value(), 50, enough);
-    Epsilon::new(low)
 }
