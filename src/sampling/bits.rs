@@ -9,8 +9,11 @@ const LARGEST_BLOCK: usize = 65_536;
 
 /// A source of uniform words of `WIDTH` bits. In production they have 64 and come from [`Bits`]; tests run the same
 /// code on all words of a few bits, and so know its law exactly.
-pub(crate) trait Words<const WIDTH: u32> {
+pub trait Words<const WIDTH: u32> {
     /// The next word, below 2^`WIDTH`.
+    ///
+    /// # Errors
+    /// [`EntropyError`] when the source fails.
     fn word(&mut self) -> Result<u64, EntropyError>;
 }
 

@@ -1,26 +1,17 @@
 //! Exactly uniform integers below a bound.
 
-use rand::rand_core::TryCryptoRng;
-
-use super::{
-    EntropyError,
-    bits::{Bits, Words},
-};
+use super::{EntropyError, bits::Words};
 
 /// A uniform integer in [0, `bound`), exactly: the lowest words are drawn again, so that a multiple of `bound` is left.
+/// The bound is at most 2^`WIDTH`, where words have so many bits.
 ///
 /// # Errors
 /// [`EntropyError`] when the source fails.
 ///
 /// # Panics
 /// If `bound` is zero.
-pub fn uniform_below<R: TryCryptoRng + ?Sized>(bits: &mut Bits<'_, R>, bound: u64) -> Result<u64, EntropyError> {
-    below(bits, bound)
-}
-
-/// [`uniform_below`] a bound of at most 2^`WIDTH`, from words of that many bits.
 #[inline]
-pub(crate) fn below<const WIDTH: u32>(words: &mut impl Words<WIDTH>, bound: u64) -> Result<u64, EntropyError> {
+pub fn uniform_below<const WIDTH: u32>(words: &mut impl Words<WIDTH>, bound: u64) -> Result<u64, EntropyError> {
     assert!(bound > 0, "a uniform integer needs a bound above zero");
     // 2^WIDTH mod bound, the number of words that must be refused for every residue to have the same number of words.
     let refused = (u64::MAX >> (64 - WIDTH)).wrapping_sub(bound).wrapping_add(1) % bound;
@@ -35,17 +26,17 @@ pub(crate) fn below<const WIDTH: u32>(words: &mut impl Words<WIDTH>, bound: u64)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sampling::bits::Bits;
     use crate::sampling::bits::tests::{Script, ScriptedSource};
-    use chacha20::ChaCha8Rng;
-    use rand::SeedableRng;
 
     /// Every word of eight bits, for every bound.
     #[test]
     fn every_result_has_as_many_words_as_any_other_and_no_word_is_drawn_again_in_vain() {
         for bound in 1..=256u64 {
+            let drawn = |words: &[u64]| uniform_below::<8>(&mut Script::new(words), bound);
             let (mut counts, mut refused) = (vec![0; bound as usize], vec![]);
             for word in 0..256 {
-                match below::<8>(&mut Script::new(&[word]), bound) {
+                match drawn(&[word]) {
                     Ok(result) => counts[result as usize] += 1,
                     Err(_) => refused.push(word),
                 }
@@ -55,8 +46,7 @@ mod tests {
             // The word after a refused one is a word like the first.
             for word in refused {
                 for next in 0..256 {
-                    let alone = below::<8>(&mut Script::new(&[next]), bound);
-                    assert_eq!(below::<8>(&mut Script::new(&[word, next]), bound), alone, "{bound}: {word} {next}");
+                    assert_eq!(drawn(&[word, next]), drawn(&[next]), "{bound}: {word} {next}");
                 }
             }
         }
@@ -80,22 +70,6 @@ mod tests {
             for word in [0, refused / 2, refused.saturating_sub(1)].into_iter().filter(|&word| word < refused) {
                 assert_eq!(drawn(&[word, u64::MAX, 5]), (u64::MAX % bound, 5), "{bound}: {word}");
             }
-        }
-    }
-
-    #[test]
-    fn residues_are_equally_frequent() {
-        let mut rng = ChaCha8Rng::seed_from_u64(7);
-        let mut bits = Bits::new(&mut rng, 8192);
-        for bound in [1u64, 2, 3, 7, 100] {
-            let mut counts = vec![0u32; bound as usize];
-            for _ in 0..100_000 {
-                counts[uniform_below(&mut bits, bound).unwrap() as usize] += 1;
-            }
-            let expected = 100_000.0 / bound as f64;
-            let chi_square: f64 = counts.iter().map(|&count| (f64::from(count) - expected).powi(2) / expected).sum();
-            // 99.9 % quantile of chi-square with 99 degrees of freedom is 149; smaller bounds have smaller quantiles.
-            assert!(chi_square < 149.0, "bound {bound}: {chi_square}");
         }
     }
 }

@@ -16,7 +16,7 @@ use rand::{Rng, RngExt};
 use super::members;
 use crate::mechanism::MechanismError;
 use crate::privacy::Epsilon;
-use crate::sampling::{EntropyError, bits::Words, uniform::below};
+use crate::sampling::{EntropyError, bits::Words, uniform::uniform_below};
 
 /// From 31 ln 2 on W needs 64 bits. Below it, the largest product is `t_20 m / 2^s` < 2^128.
 const LARGEST_EPSILON: f64 = 21.48;
@@ -150,7 +150,7 @@ impl<const UNIT: u64> Weights<UNIT> {
         in_cap: &[bool],
         words: &mut impl Words<WIDTH>,
     ) -> Result<u64, EntropyError> {
-        let (inside, rank) = self.place(below(words, self.total)?);
+        let (inside, rank) = self.place(uniform_below(words, self.total)?);
         Ok(members::nth_member(in_cap, inside, rank) as u64)
     }
 }
