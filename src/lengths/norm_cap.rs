@@ -40,12 +40,11 @@ use core::num::NonZeroUsize;
 use rand::rand_core::TryCryptoRng;
 
 use crate::identity::ReportId;
-use crate::mechanism::cap::{Weights, check_index, draw, index, parameters, squared_length};
+use crate::mechanism::cap::{Weights, check_index, draw, index, index_report, parameters, squared_length};
 use crate::mechanism::sealed::Sealed;
 use crate::mechanism::{LocalRandomizer, MechanismError, MechanismSpec, PayloadError, RandomizeError, Summable};
-use crate::privacy::composition::PrivacyLoss;
+use crate::privacy::Epsilon;
 use crate::privacy::renyi::Cap;
-use crate::privacy::{Epsilon, Guarantee};
 use crate::record::{BoundedRecord, Bounding};
 
 /// The most thresholds, m.
@@ -115,20 +114,10 @@ impl MechanismSpec {
 impl Sealed for NormCap {}
 
 impl LocalRandomizer for NormCap {
-    fn guarantee(&self) -> Guarantee {
-        Guarantee::local(self.loss.epsilon(), None)
-    }
-
-    fn privacy_loss(&self) -> PrivacyLoss {
-        PrivacyLoss::Cap(self.loss)
-    }
+    index_report!();
 
     fn dimension(&self) -> usize {
         self.dimension
-    }
-
-    fn payload_bytes(&self) -> usize {
-        2
     }
 
     fn draws(&self) -> u64 {

@@ -66,14 +66,13 @@ use crate::mechanism::cap::coordinate::Coordinate;
 use crate::mechanism::cap::gain::{best_signed_cap, signed_gain};
 use crate::mechanism::cap::kernel::Path;
 use crate::mechanism::cap::signs::{ACROSS, Signs};
-use crate::mechanism::cap::{MAX_CANDIDATES, Weights, check_index, draw, index, largest, parameters};
+use crate::mechanism::cap::{MAX_CANDIDATES, Weights, check_index, draw, index, index_report, largest, parameters};
 use crate::mechanism::sealed::Sealed;
 use crate::mechanism::{
     DoubleCap, LocalRandomizer, MechanismError, MechanismSpec, PayloadError, RandomizeError, Summable,
 };
-use crate::privacy::composition::PrivacyLoss;
+use crate::privacy::Epsilon;
 use crate::privacy::renyi::Cap;
-use crate::privacy::{Epsilon, Guarantee};
 use crate::record::BoundedRecord;
 
 /// The signed-cap mechanism for one task.
@@ -176,20 +175,10 @@ impl MechanismSpec {
 impl Sealed for SignedCap {}
 
 impl LocalRandomizer for SignedCap {
-    fn guarantee(&self) -> Guarantee {
-        Guarantee::local(self.loss.epsilon(), None)
-    }
-
-    fn privacy_loss(&self) -> PrivacyLoss {
-        PrivacyLoss::Cap(self.loss)
-    }
+    index_report!();
 
     fn dimension(&self) -> usize {
         self.refinement.dimension()
-    }
-
-    fn payload_bytes(&self) -> usize {
-        2
     }
 
     fn draws(&self) -> u64 {

@@ -89,6 +89,24 @@ pub(crate) fn draw<R: TryCryptoRng + ?Sized>(
     Ok((index as u16).to_le_bytes().to_vec())
 }
 
+/// What each of them says alike in its `impl LocalRandomizer`.
+macro_rules! index_report {
+    () => {
+        fn guarantee(&self) -> $crate::privacy::Guarantee {
+            $crate::privacy::Guarantee::local(self.loss.epsilon(), None)
+        }
+
+        fn privacy_loss(&self) -> $crate::privacy::composition::PrivacyLoss {
+            $crate::privacy::composition::PrivacyLoss::Cap(self.loss)
+        }
+
+        fn payload_bytes(&self) -> usize {
+            2
+        }
+    };
+}
+pub(crate) use index_report;
+
 /// Accepts two bytes that name one of so many candidates.
 pub(crate) fn check_index(payload: &[u8], candidates: u32) -> Result<(), PayloadError> {
     PayloadError::check_length(2, payload)?;

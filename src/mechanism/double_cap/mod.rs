@@ -53,14 +53,13 @@ use super::cap::candidates::Candidates;
 use super::cap::kernel::Path;
 use super::cap::sphere::Sphere;
 use super::cap::table::LARGEST_MAGNITUDE;
-use super::cap::{Weights, check_index, direction, draw, gain, index, largest, parameters};
+use super::cap::{Weights, check_index, direction, draw, gain, index, index_report, largest, parameters};
 use super::moments::{Forms, Moments, Perturbation, debiased, triangle};
 use super::pull::{Check, Pull};
 use super::{LocalRandomizer, MechanismError, PayloadError, RandomizeError, Summable};
 use crate::identity::ReportId;
-use crate::privacy::composition::PrivacyLoss;
+use crate::privacy::Epsilon;
 use crate::privacy::renyi::Cap;
-use crate::privacy::{Epsilon, Guarantee};
 use crate::record::BoundedRecord;
 use crate::schema::MAX_DIMENSION;
 
@@ -212,20 +211,10 @@ impl From<&DoubleCap> for Weights {
 }
 
 impl LocalRandomizer for DoubleCap {
-    fn guarantee(&self) -> Guarantee {
-        Guarantee::local(self.loss.epsilon(), None)
-    }
-
-    fn privacy_loss(&self) -> PrivacyLoss {
-        PrivacyLoss::Cap(self.loss)
-    }
+    index_report!();
 
     fn dimension(&self) -> usize {
         self.dimension
-    }
-
-    fn payload_bytes(&self) -> usize {
-        2
     }
 
     fn draws(&self) -> u64 {
