@@ -22,7 +22,7 @@ pub struct TaskDigest([u8; 32]);
 impl TaskDigest {
     /// The digest that 64 lower-case hexadecimal digits spell; `None` for anything else.
     fn from_hex(text: &str) -> Option<Self> {
-        if text.bytes().any(|digit| digit.is_ascii_uppercase()) { None } else { from_hex(text).map(Self) }
+        from_hex(text)?.try_into().ok().map(Self)
     }
 
     /// The first 8 bytes, which every report carries.
@@ -51,7 +51,7 @@ pub struct ReportId([u8; 16]);
 impl ReportId {
     /// The id that 32 hexadecimal digits spell; `None` for anything else.
     fn from_hex(text: &str) -> Option<Self> {
-        from_hex(text).map(Self)
+        from_hex(&text.to_ascii_lowercase())?.try_into().ok().map(Self)
     }
 }
 
@@ -136,18 +136,11 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     text
 }
 
-/// The bytes that twice as many hexadecimal digits spell.
-fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
+/// The bytes that twice as many lower-case hexadecimal digits spell.
+pub(crate) fn from_hex(text: &str) -> Option<Vec<u8>> {
     let (digits, []) = text.as_bytes().as_chunks::<2>() else { return None };
-    let digit = |character: u8| (character as char).to_digit(16);
-    let mut bytes = [0; N];
-    if digits.len() != bytes.len() {
-        return None;
-    }
-    for (byte, [high, low]) in bytes.iter_mut().zip(digits) {
-        *byte = (digit(*high)? * 16 + digit(*low)?) as u8;
-    }
-    Some(bytes)
+    let digit = |digit: u8| char::from(digit).to_digit(16).filter(|_| !digit.is_ascii_uppercase());
+    digits.iter().map(|[high, low]| Some((digit(*high)? * 16 + digit(*low)?) as u8)).collect()
 }
 
 #[cfg(test)]

@@ -320,24 +320,16 @@ pub enum LedgerError {
 mod hexadecimal_or_null {
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
-    use crate::identity::hex;
+    use crate::identity::{from_hex, hex};
 
     pub(super) fn serialize<S: Serializer>(bytes: &Option<Vec<u8>>, serializer: S) -> Result<S::Ok, S::Error> {
         bytes.as_deref().map(hex).serialize(serializer)
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u8>>, D::Error> {
-        let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
-        let digit = |digit: u8| match digit {
-            b'0'..=b'9' => Ok(digit - b'0'),
-            b'a'..=b'f' => Ok(digit - b'a' + 10),
-            _ => Err(D::Error::custom("expected lower-case hexadecimal digits")),
-        };
-        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
-        if !rest.is_empty() {
-            return Err(D::Error::custom("expected an even number of hexadecimal digits"));
-        }
-        pairs.iter().map(|[high, low]| Ok(digit(*high)? << 4 | digit(*low)?)).collect::<Result<_, _>>().map(Some)
+        let text = Option::<String>::deserialize(deserializer)?;
+        let refused = || D::Error::custom("expected an even number of lower-case hexadecimal digits");
+        text.map(|text| from_hex(&text).ok_or_else(refused)).transpose()
     }
 }
 
