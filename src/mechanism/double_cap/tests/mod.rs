@@ -3,14 +3,12 @@
 mod bias;
 
 use super::*;
-use crate::mechanism::cap::weight::{UNIT_WEIGHT, cap_weight};
-use crate::mechanism::cap::{MAX_CANDIDATES, largest};
+use crate::mechanism::cap::MAX_CANDIDATES;
+use crate::mechanism::cap::weight::cap_weight;
 use crate::privacy::tests::epsilon;
 use crate::record::Bounding;
 use crate::sampling::bits::tests::{ScriptedSource, word_of};
-use crate::testing::{clip, random_id, unit};
-use chacha20::ChaCha8Rng;
-use rand::SeedableRng;
+use crate::testing::clip;
 
 fn mechanism(dimension: usize, e: f64, candidates: u32, cap: u32) -> DoubleCap {
     DoubleCap::new(dimension, epsilon(e), candidates, cap).unwrap()
@@ -104,72 +102,6 @@ fn the_lift_makes_a_unit_vector_of_every_record() {
         for (found, expected) in direction(&record).iter().zip(expected) {
             // The square root of a rounding error is larger than it.
             assert!((found - expected).abs() < 2e-8, "{values:?}: {found} {expected}");
-        }
-    }
-}
-
-/// Frequencies of every index against its exact weight, for one id and a fixed record: chi-square, alpha 0.001.
-#[test]
-fn selection_frequencies_are_the_weights() {
-    let mechanism = mechanism(5, 1.0, 16, 3);
-    let mut rng = ChaCha8Rng::seed_from_u64(5);
-    let id = random_id(&mut rng);
-    let record = unit(&[0.1, -0.4, 0.2, 0.9, 0.0]);
-    let scores = Candidates::new(&[7; 16], id, 6).scores(&direction(&record), 16);
-    let in_cap = largest(&scores, 3);
-    assert_eq!(in_cap.iter().filter(|&&member| member).count(), 3);
-    let draws = 200_000;
-    let mut counts = [0f64; 16];
-    for _ in 0..draws {
-        let payload = mechanism.randomize_with_rng(&record, &[7; 16], id, &mut rng).unwrap();
-        counts[index(&payload) as usize] += 1.0;
-    }
-    let chi_square: f64 = (0..16)
-        .map(|j| {
-            let weight = if in_cap[j] { mechanism.weights.inside } else { UNIT_WEIGHT };
-            let expected = f64::from(draws) * weight as f64 / mechanism.weights.total() as f64;
-            (counts[j] - expected).powi(2) / expected
-        })
-        .sum();
-    assert!(chi_square < 37.7, "{chi_square} exceeds the 0.999 quantile of chi-square with 15 degrees of freedom");
-}
-
-/// Every entry of the mean over n reports within 4.9 standard errors of x x^T: 1-sparse, 2-sparse, dense and short
-/// records, and one of zeros alone.
-#[test]
-fn reports_are_unbiased_for_sparse_and_dense_records() {
-    let n = 12_000u64;
-    let clip = clip(2.0);
-    let cases: [(&[f64], Bounding); 5] = [
-        (&[0.0, 1.0, 0.0, 0.0, 0.0], Bounding::UnitNorm),
-        (&[1.0, 0.0, 0.0, -2.0, 0.0], Bounding::UnitNorm),
-        (&[1.0, -1.0, 2.0, 0.5, 0.3], Bounding::UnitNorm),
-        (&[0.5, 0.0, 0.9, 0.0, -0.1], clip),
-        (&[0.0; 5], Bounding::UnitNorm),
-    ];
-    for (values, bounding) in cases {
-        for (e, j, l) in [(1.0, 64, 13), (4.0, 256, 9)] {
-            let mechanism = DoubleCap::new(5, epsilon(e), j, l).unwrap();
-            let record = BoundedRecord::new(values.to_vec(), bounding).unwrap();
-            let mut rng = ChaCha8Rng::seed_from_u64(17);
-            let mut sums = vec![0i64; triangle(mechanism.state_dimension())];
-            for _ in 0..n {
-                let id = random_id(&mut rng);
-                let payload = mechanism.randomize_with_rng(&record, &[1; 16], id, &mut rng).unwrap();
-                mechanism.accumulate(&[1; 16], &[(id, &payload)], &mut sums);
-            }
-            let estimate = mechanism.debias(&sums, n);
-            for row in 0..5 {
-                for column in 0..5 {
-                    let expected = record.coordinates()[row] * record.coordinates()[column];
-                    // The chosen candidates are longer along u: its fourth moment is at most 3 (1 + gain)^2.
-                    let factor =
-                        if row == column { 3f64.sqrt() * (1.0 + mechanism.gain()) } else { 1.0 + mechanism.gain() };
-                    let bound = 4.9 * factor * mechanism.entry_deviation() / (n as f64).sqrt();
-                    let error = estimate[(row, column)] - expected;
-                    assert!(error.abs() < bound, "{values:?} eps {e} entry {row},{column}: {error} > {bound}");
-                }
-            }
         }
     }
 }
