@@ -12,7 +12,6 @@ mod recovery;
 mod reference;
 mod shared;
 mod shuffle;
-mod statistical;
 mod statistical_confidence;
 mod statistical_law;
 mod statistical_prediction;
