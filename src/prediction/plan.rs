@@ -623,25 +623,4 @@ mod tests {
         let expected = 1.25 * alone + shift * (1.4 + shift);
         assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
     }
-
-    #[test]
-    fn shuffled_reports_may_say_more_and_the_batch_keeps_its_promise() {
-        use crate::privacy::amplification::amplify;
-        let planner = planner(DOUBLE_CAP);
-        let (central, batches) = (epsilon(1.0), Batches { honest_reports: 1000, delta: delta(1e-8) });
-        let local = planner.local_epsilon(central, batches).unwrap().unwrap();
-        let records = planner.shuffled_records_for(central, batches, 0.1).unwrap().unwrap();
-        assert!(records < planner.records_for(central, 0.1).unwrap().unwrap() / 2, "{records}");
-        let enough = planner.records_for(local, 0.1).unwrap().unwrap();
-        assert_eq!(enough.next_multiple_of(1000), records, "whole batches");
-        let loss = planner.mechanism(local).unwrap().privacy_loss();
-        let kept = amplify(loss, batches.honest_reports, batches.delta).unwrap().epsilon;
-        assert!(kept.value() <= 1.0 + 1e-6 && kept.value() > 0.99, "{kept}");
-        // From the same number of records and the same target the central epsilon comes back, a little below it.
-        let back = planner.shuffled_epsilon_for(records, batches, 0.1).unwrap().unwrap().epsilon;
-        assert!(back.value() <= 1.0 + 1e-6 && back.value() > 0.9, "{back}");
-        // Fewer than a batch are not released, however few would be enough.
-        let large = Batches { honest_reports: 2 * records, ..batches };
-        assert_eq!(planner.shuffled_records_for(central, large, 0.1), Ok(Some(2 * records)));
-    }
 }

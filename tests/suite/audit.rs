@@ -194,20 +194,6 @@ fn a_cap_of_data_dependent_size_is_flagged() {
     assert!(found > 3.0, "{found} of 3");
 }
 
-/// The reports that come do not show that none comes for the zero vector.
-#[test]
-fn a_refusal_is_flagged() {
-    for claimed in [double_cap(2.0), TaskMechanism::from(analytic(2.0, 1e-2))] {
-        let refusing = |record: &BoundedRecord, key: &[u8; 16], id: ReportId, rng: &mut dyn CryptoRng| {
-            let nothing = record.coordinates().iter().all(|&coordinate| coordinate == 0.0);
-            if nothing { Ok(None) } else { claimed.randomize_with_rng(record, key, id, rng).map(Some) }
-        };
-        let found = finding(&claimed, Bounding::UnitNorm, 4_000, &refusing);
-        assert!(!found.passed && found.epsilon_lower_bound > 5.0, "{found:?}");
-        assert_eq!(found.malformed.iter().map(|malformed| malformed.refused).collect::<Vec<_>>(), [4_000]);
-    }
-}
-
 /// A whole device: what its form holds goes through the schema first. One that refuses a text in a numeric column
 /// tells who skipped the question; ours stays below its claim.
 #[test]

@@ -262,13 +262,9 @@ mod tests {
     }
 
     #[test]
-    fn an_epsilon_whose_weight_is_not_known_is_refused() {
+    fn an_epsilon_whose_weight_is_not_known_is_refused_and_one_whose_weight_needs_64_bits_has_none() {
         assert_eq!(cap_weight(epsilon(UNKNOWN)), Err(MechanismError::UnknownWeight(UNKNOWN)));
         assert!(cap_weight(epsilon(UNKNOWN.next_up())).is_ok());
-    }
-
-    #[test]
-    fn an_epsilon_whose_weight_needs_64_bits_has_none() {
         for e in [21.49, 22.0, 30.0, 700.0] {
             assert_eq!(cap_weight(epsilon(e)).unwrap(), None, "{e}");
         }
@@ -327,21 +323,6 @@ mod tests {
             }
             assert!(reached, "J {candidates} L {cap}: the bound is no better than it need be");
         }
-    }
-
-    #[test]
-    fn a_word_that_is_refused_is_drawn_again() {
-        let weights = Weights::<4>::new(5, 2, 11).unwrap();
-        let in_cap = [false, true, false, false, true];
-        let drawn = |words: &[u64]| {
-            let mut script = Script::new(words);
-            (weights.draw::<8>(&in_cap, &mut script).unwrap(), script.left())
-        };
-        // 256 mod 34 is 18: the first two are refused.
-        let last_of_cap = 34 + 21;
-        assert_eq!(drawn(&[0, 17, last_of_cap, 9]), (4, 1));
-        assert_eq!(drawn(&[last_of_cap + 1, 9]), (0, 1));
-        assert_eq!(drawn(&[18, 9]), (4, 1));
     }
 
     /// Ranks have the randomizer's law: as many of each as the weights say, on both sides of the cap.
