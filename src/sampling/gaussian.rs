@@ -291,35 +291,6 @@ pub(crate) mod tests {
         assert!(distance * n.sqrt() < 1.95, "{}", distance * n.sqrt());
     }
 
-    /// The law inside one cell, where rejection does the work: chi-square over 16 slices of the cells m = 40..60,
-    /// alpha 0.001.
-    #[test]
-    fn fractions_follow_the_density_inside_far_cells() {
-        let mut rng = ChaCha8Rng::seed_from_u64(3);
-        let mut bits = Bits::new(&mut rng, 8192);
-        for magnitude in [0u8, 48, 150] {
-            let mut counts = [0f64; 16];
-            let draws = 400_000;
-            for _ in 0..draws {
-                counts[(fraction_given(magnitude, &mut bits).unwrap() >> 60) as usize] += 1.0;
-            }
-            let m = f64::from(magnitude);
-            let at = |u: f64| normal_cdf(-(m + u) / 16.0);
-            let total = at(0.0) - at(1.0);
-            let chi_square: f64 = (0..16)
-                .map(|slice| {
-                    let low = f64::from(slice) / 16.0;
-                    let expected = f64::from(draws) * (at(low) - at(low + 1.0 / 16.0)) / total;
-                    (counts[slice as usize] - expected).powi(2) / expected
-                })
-                .sum();
-            assert!(
-                chi_square < 37.7,
-                "magnitude {magnitude}: {chi_square} exceeds the 0.999 quantile of chi-square with 15 degrees"
-            );
-        }
-    }
-
     /// The sampler's result for these words: it accepts the fraction, rejects it, or needs more words.
     fn outcome<const WIDTH: u32>(magnitude: u8, words: &[u64]) -> Option<bool> {
         let mut script = Script::new(words);

@@ -136,8 +136,8 @@ fn a_column_has_as_many_values_as_it_may_and_not_one_more() {
 #[test]
 fn the_value_for_all_others_is_listed_once_and_only_where_it_counts() {
     let rows: [&[&str]; 2] = [&["other", "1"], &["a", "2"]];
-    for (unseen, categorical) in [(Unseen::Zero, vec![]), (Unseen::Other, vec![])] {
-        let inferred = infer(&rows, InferenceOptions { unseen, categorical, ..Default::default() }).unwrap();
+    for unseen in [Unseen::Zero, Unseen::Other] {
+        let inferred = infer(&rows, InferenceOptions { unseen, ..Default::default() }).unwrap();
         assert_eq!(inferred.schema.feature_names(), ["c1=a", "c1=other", "c2"], "{unseen:?}");
         let ColumnKind::Categorical { unseen: found, .. } = inferred.schema.columns()[0].kind else { panic!() };
         assert_eq!(found, unseen);

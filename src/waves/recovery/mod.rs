@@ -330,7 +330,7 @@ mod tests {
         sin_theta_squared(&Subspace::new(&found).unwrap(), truth).unwrap()
     }
 
-    fn second(
+    pub(super) fn second(
         first: &FirstWave,
         (weights, clip): &(Vec<f64>, f64),
         block: &DMatrix<f64>,

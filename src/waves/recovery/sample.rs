@@ -241,6 +241,7 @@ mod tests {
     use crate::subspace::{Subspace, sin_theta_squared};
     use crate::testing;
     use crate::waves::prediction::WaveRefusal;
+    use crate::waves::recovery::tests::second;
 
     fn task() -> Task {
         testing::task(6, Bounding::UnitNorm, MechanismSpec::double_cap(Epsilon::new(4.0).unwrap()), 1)
@@ -277,13 +278,10 @@ mod tests {
         let block = truth.matrix() * v;
         let block = &block - v * v.tr_mul(&block);
         let (weights, _) = found.design(1.0, 1000);
+        let design = (weights, 10.0);
         let wave = |block: &DMatrix<f64>, variance: f64| SecondWave {
-            directions: found.directions.clone(),
-            weights: weights.clone(),
-            clip: 10.0,
-            block: block.clone(),
-            variances: vec![variance; 2],
             records: 1_000_000_000,
+            ..second(&found, &design, block, &[variance; 2])
         };
         let judged = found.clone().judged_by(&wave(&block, 1e-12)).unwrap();
         let (before, error) = (off(&moments), judged.sines.iter().sum::<f64>());
@@ -353,14 +351,8 @@ mod tests {
             let first = sample.first_wave(&task, rank(k), 0.1).unwrap();
             for size in [0.0, 0.1, 1e9] {
                 let block = DMatrix::from_fn(6, k, |row, column| size * ((row + 3 * column) as f64).sin());
-                let wave = SecondWave {
-                    directions: first.directions.clone(),
-                    weights: vec![1.0; k],
-                    clip: 1.0,
-                    block,
-                    variances: vec![1e-3; k],
-                    records: 100,
-                };
+                let design = (vec![1.0; k], 1.0);
+                let wave = SecondWave { records: 100, ..second(&first, &design, &block, &vec![1e-3; k]) };
                 let judged = first.clone().judged_by(&wave).unwrap();
                 assert!(judged.sines.iter().all(|sine| (0.0..=0.5).contains(sine)), "{judged:?}");
                 let (refined, _) = judged.refine(&wave).unwrap();
