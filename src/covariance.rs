@@ -398,6 +398,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::mechanism::Summable;
     use crate::report::Report;
+    use crate::testing::sum;
     use chacha20::ChaCha20Rng;
     use rand::{RngExt, SeedableRng};
     use rand_distr::StandardNormal;
@@ -574,9 +575,7 @@ pub(crate) mod tests {
         for _ in 0..600 {
             let reports: Vec<Report> =
                 (0..20).map(|_| task.randomize_with_rng(&nothing, None, &mut rng).unwrap()).collect();
-            let mut aggregate = Aggregate::empty(&task);
-            aggregate.accumulate(&task, &reports).unwrap();
-            let estimate = Covariance::estimate(&aggregate, &task).unwrap();
+            let estimate = Covariance::estimate(&sum(&task, &reports), &task).unwrap();
             let mean = estimate.mean().unwrap();
             squares += mean.values().iter().map(|value| value * value).sum::<f64>() / 3.0;
             printed += mean.noise_deviation().powi(2);
@@ -678,8 +677,7 @@ pub(crate) mod tests {
             let mut rng = ChaCha20Rng::from_seed([7; 32]);
             let reports: Vec<Report> =
                 (0..30).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect();
-            let mut aggregate = Aggregate::empty(&task);
-            aggregate.accumulate(&task, &reports).unwrap();
+            let aggregate = sum(&task, &reports);
             let mean = |estimate: &Covariance| estimate.mean().map(|mean| DVector::from_row_slice(mean.values()));
             let whole = Covariance::estimate(&aggregate, &task).unwrap();
             let is_whole = |parts: Vec<Covariance>| {

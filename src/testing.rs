@@ -6,6 +6,7 @@ use crate::aggregate::Aggregate;
 use crate::mechanism::MechanismSpec;
 use crate::privacy::tests::{delta, epsilon};
 use crate::record::{BoundedRecord, Bounding, Radius};
+use crate::recovery::Rank;
 use crate::report::{Report, ReportId};
 use crate::schema::Schema;
 use crate::task::{Folds, Task};
@@ -21,6 +22,10 @@ pub(crate) fn double_cap(e: f64, candidates: u32, cap: u32) -> MechanismSpec {
 /// At delta 1e-6.
 pub(crate) fn gaussian(e: f64) -> MechanismSpec {
     MechanismSpec::gaussian(epsilon(e), delta(1e-6))
+}
+
+pub(crate) fn rank(value: usize) -> Rank {
+    Rank::new(value).unwrap()
 }
 
 pub(crate) fn task(features: usize, bounding: Bounding, mechanism: MechanismSpec, folds: u32) -> Task {

@@ -12,10 +12,10 @@ use crate::mechanism::{HostilePull, MechanismSpec, Moments};
 use crate::prediction::predict_from_estimate;
 use crate::privacy::tests::{delta, epsilon};
 use crate::record::BoundedRecord;
-use crate::recovery::{Answer, HeldOutUse, Penalty, PenaltyChoice, Question, Rank, answer};
+use crate::recovery::{Answer, HeldOutUse, Penalty, PenaltyChoice, Question, answer};
 use crate::schema::Schema;
 use crate::task::Folds;
-use crate::testing::{self, clip};
+use crate::testing::{self, clip, rank};
 
 const DIMENSION: usize = 6;
 
@@ -33,10 +33,6 @@ fn task(spec: MechanismSpec, folds: u32) -> Task {
 
 fn centred(task: &Task) -> Task {
     task.with_centring(Centring::default()).unwrap()
-}
-
-fn rank(value: usize) -> Rank {
-    Rank::new(value).unwrap()
 }
 
 /// A finite population, so that its second moments are known.

@@ -412,10 +412,7 @@ pub enum PredictionError {
 mod tests {
     use super::*;
     use crate::law::tests::{double_cap_law, gaussian_law};
-
-    fn rank(value: usize) -> Rank {
-        Rank::new(value).unwrap()
-    }
+    use crate::testing::rank;
 
     #[test]
     fn far_above_the_threshold_it_is_the_first_order_formula() {

@@ -238,11 +238,7 @@ mod tests {
     use crate::mechanism::MechanismSpec;
     use crate::privacy::tests::{delta, epsilon};
     use crate::recovery::FantopeError;
-    use crate::testing::{double_cap, sum, task};
-
-    fn rank(value: usize) -> Rank {
-        Rank::new(value).unwrap()
-    }
+    use crate::testing::{double_cap, rank, sum, task};
 
     #[test]
     fn eigenpairs_without_a_row_are_those_of_the_smaller_matrix() {

@@ -18,7 +18,7 @@ use crate::record::Bounding;
 use crate::recovery::bootstrap::{SubspaceEstimate, bootstrap};
 use crate::recovery::denoise::{Denoised, Denoising, Loss, denoise, project_psd};
 use crate::recovery::{Method, PathError, Penalty, PenaltyChoice, default_penalty};
-use crate::testing::{clip, double_cap, gaussian, sum, task};
+use crate::testing::{clip, double_cap, gaussian, rank, sum, task};
 
 const DIMENSION: usize = 8;
 
@@ -63,10 +63,6 @@ impl Collected {
     fn watched(&self, question: &Question, watch: &mut Watch<'_>) -> Result<Answer, AnswerError> {
         answer(question, self.reports(), &self.covariance, watch)
     }
-}
-
-fn rank(value: usize) -> Rank {
-    Rank::new(value).unwrap()
 }
 
 fn sparse(choice: PenaltyChoice) -> Question {

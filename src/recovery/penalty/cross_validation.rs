@@ -137,11 +137,7 @@ mod tests {
     use crate::record::Bounding;
     use crate::recovery::{FantopeError, FantopeProblem, PenaltyChoice, RecoveryError};
     use crate::task::Task;
-    use crate::testing::{self, double_cap, sum};
-
-    fn rank(value: usize) -> Rank {
-        Rank::new(value).unwrap()
-    }
+    use crate::testing::{self, double_cap, rank, sum};
 
     fn task(dimension: usize, folds: u32) -> Task {
         testing::task(dimension, Bounding::UnitNorm, double_cap(4.0, 32, 2), folds)

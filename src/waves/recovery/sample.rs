@@ -239,16 +239,12 @@ mod tests {
     use crate::privacy::Epsilon;
     use crate::recovery::principal_components;
     use crate::subspace::{Subspace, sin_theta_squared};
-    use crate::testing;
+    use crate::testing::{self, rank};
     use crate::waves::prediction::WaveRefusal;
     use crate::waves::recovery::tests::second;
 
     fn task() -> Task {
         testing::task(6, Bounding::UnitNorm, MechanismSpec::double_cap(Epsilon::new(4.0).unwrap()), 1)
-    }
-
-    fn rank(value: usize) -> Rank {
-        Rank::new(value).unwrap()
     }
 
     /// People along the first axis, and some along the others.
