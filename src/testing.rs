@@ -1,5 +1,7 @@
 //! What the unit tests of several modules are about.
 
+use ldp_pca_simulation::SecondMoment;
+use nalgebra::DMatrix;
 use rand::{CryptoRng, Rng, RngExt};
 
 use crate::aggregate::Aggregate;
@@ -42,6 +44,13 @@ pub(crate) fn sum(task: &Task, reports: &[Report]) -> Aggregate {
 pub(crate) fn collected(task: &Task, records: &[BoundedRecord], count: usize, rng: &mut impl CryptoRng) -> Aggregate {
     let report = |_| task.randomize_with_rng(&records[rng.random_range(0..records.len())], None, rng).unwrap();
     sum(task, &(0..count).map(report).collect::<Vec<_>>())
+}
+
+/// The second moments of a finite population.
+pub(crate) fn moment(records: &[BoundedRecord]) -> DMatrix<f64> {
+    let mut moment = SecondMoment::new(records[0].dimension(), 1.0);
+    records.iter().for_each(|record| moment.add_coordinates(record.coordinates()));
+    moment.matrix()
 }
 
 /// A record of unit norm.

@@ -1,7 +1,7 @@
 use std::ops::ControlFlow;
 
 use chacha20::ChaCha12Rng;
-use ldp_pca_simulation::{SecondMoment, SpikedModel};
+use ldp_pca_simulation::SpikedModel;
 use nalgebra::DMatrix;
 use rand::SeedableRng;
 
@@ -15,7 +15,7 @@ use crate::record::BoundedRecord;
 use crate::recovery::{Answer, HeldOutUse, Penalty, PenaltyChoice, Question, answer};
 use crate::schema::Schema;
 use crate::task::Folds;
-use crate::testing::{self, clip, rank};
+use crate::testing::{self, clip, moment, rank};
 
 const DIMENSION: usize = 6;
 
@@ -40,12 +40,6 @@ fn population(signal: f64) -> Vec<BoundedRecord> {
     let mut rng = ChaCha12Rng::seed_from_u64(1);
     let model = SpikedModel::draw(DIMENSION, 1usize.try_into().unwrap(), signal, None, &mut rng).unwrap();
     (0..500).map(|_| BoundedRecord::new(model.record(&mut rng), Bounding::UnitNorm).unwrap()).collect()
-}
-
-fn moment(records: &[BoundedRecord]) -> DMatrix<f64> {
-    let mut moment = SecondMoment::new(DIMENSION, 1.0);
-    records.iter().for_each(|record| moment.add_coordinates(record.coordinates()));
-    moment.matrix()
 }
 
 fn collected(tasks: &[Task], counts: &[usize], records: &[BoundedRecord], seed: u64) -> Vec<Aggregate> {

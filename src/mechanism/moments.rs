@@ -138,7 +138,7 @@ mod tests {
     use crate::identity::ReportId;
     use crate::mechanism::{LocalRandomizer, Mechanism, PayloadError, RandomizeError};
     use crate::record::{BoundedRecord, Bounding, RecordError};
-    use crate::sampling::bits::tests::FailingSource;
+    use crate::sampling::bits::tests::ScriptedSource;
     use crate::testing::{clip, double_cap, gaussian};
 
     /// Of three features: with one byte an entry and with two.
@@ -173,7 +173,7 @@ mod tests {
     fn a_failing_source_gives_an_error_and_no_payload() {
         for (mechanism, bounding) in mechanisms() {
             let record = BoundedRecord::new(vec![0.3; 3], bounding).unwrap();
-            let mut source = FailingSource { left: 0 };
+            let mut source = ScriptedSource::failing(0);
             assert!(mechanism.randomize_with_rng(&record, &[0; 16], ReportId::new([0; 16]), &mut source).is_err());
         }
     }

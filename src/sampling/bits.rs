@@ -86,16 +86,21 @@ pub(crate) mod tests {
         }
     }
 
-    /// A system that gives the listed bytes once, then ones, which no sampler draws again. It records the size of every
-    /// request.
+    /// A system that gives the listed bytes once, then ones, which no sampler draws again, and after `left` bytes an
+    /// error. It records the size of every request.
     pub(crate) struct ScriptedSource {
         bytes: std::vec::IntoIter<u8>,
+        left: usize,
         pub(crate) requests: Vec<usize>,
     }
 
     impl ScriptedSource {
         pub(crate) fn new(bytes: Vec<u8>) -> Self {
-            Self { bytes: bytes.into_iter(), requests: vec![] }
+            Self { bytes: bytes.into_iter(), left: usize::MAX, requests: vec![] }
+        }
+
+        pub(crate) fn failing(left: usize) -> Self {
+            Self { left, ..Self::new(vec![]) }
         }
 
         /// Little-endian words.
@@ -119,34 +124,13 @@ pub(crate) mod tests {
         }
         fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
             self.requests.push(bytes.len());
+            self.left = self.left.checked_sub(bytes.len()).ok_or_else(|| std::io::Error::other("injected failure"))?;
             bytes.fill_with(|| self.bytes.next().unwrap_or(0xff));
             Ok(())
         }
     }
 
     impl TryCryptoRng for ScriptedSource {}
-
-    /// A source that works for `left` bytes and then fails.
-    pub(crate) struct FailingSource {
-        pub(crate) left: usize,
-    }
-
-    impl TryRng for FailingSource {
-        type Error = std::io::Error;
-        fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
-            next_word_via_fill(self)
-        }
-        fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
-            next_word_via_fill(self)
-        }
-        fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
-            self.left = self.left.checked_sub(bytes.len()).ok_or_else(|| std::io::Error::other("injected failure"))?;
-            bytes.fill(0x5a);
-            Ok(())
-        }
-    }
-
-    impl TryCryptoRng for FailingSource {}
 
     #[test]
     fn words_are_all_bytes_of_the_source_in_their_order() {
@@ -170,10 +154,10 @@ pub(crate) mod tests {
 
     #[test]
     fn a_failing_source_is_an_error_that_says_so() {
-        let mut source = FailingSource { left: 128 };
+        let mut source = ScriptedSource::failing(128);
         let mut bits = Bits::new(&mut source, 8);
         for _ in 0..16 {
-            assert_eq!(bits.word().unwrap(), 0x5a5a_5a5a_5a5a_5a5a);
+            assert_eq!(bits.word().unwrap(), u64::MAX);
         }
         let error = bits.word().unwrap_err();
         assert!(error.to_string().contains("injected failure"), "{error}");

@@ -191,7 +191,7 @@ impl Alias {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::sampling::bits::tests::Script;
+    use crate::sampling::bits::tests::{Script, ScriptedSource};
     use chacha20::ChaCha8Rng;
     use rand::{Rng, SeedableRng};
 
@@ -590,7 +590,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_source_that_fails_midway_is_an_error() {
-        let mut source = crate::sampling::bits::tests::FailingSource { left: 1024 };
+        let mut source = ScriptedSource::failing(1024);
         let mut deviates = vec![Deviate { cell: 0, fraction: 0 }; 1000];
         assert!(fill(&mut deviates, &mut Bits::new(&mut source, 16)).is_err());
     }

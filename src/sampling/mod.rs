@@ -54,7 +54,7 @@ mod tests {
     use rand::Rng;
 
     use super::*;
-    use crate::sampling::bits::tests::{FailingSource, ScriptedSource};
+    use crate::sampling::bits::tests::ScriptedSource;
 
     /// The first 64 bytes of ChaCha with 12 rounds (block 0, nonce 0) for the key of zeros, as published by its
     /// authors' test vectors.
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn without_a_seed_there_is_no_generator() {
         for left in [0, 31] {
-            let error = seeded(&mut FailingSource { left }).unwrap_err();
+            let error = seeded(&mut ScriptedSource::failing(left)).unwrap_err();
             assert!(error.to_string().contains("injected failure"), "{error}");
         }
     }

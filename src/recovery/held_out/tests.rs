@@ -1,5 +1,5 @@
 use chacha20::ChaCha20Rng;
-use ldp_pca_simulation::{SecondMoment, SpikedModel};
+use ldp_pca_simulation::SpikedModel;
 use nalgebra::DVector;
 use rand::{RngExt, SeedableRng};
 
@@ -9,7 +9,7 @@ use crate::centring::Centring;
 use crate::record::{BoundedRecord, Bounding};
 use crate::recovery::principal_components;
 use crate::task::Task;
-use crate::testing::{self, double_cap};
+use crate::testing::{self, double_cap, moment};
 
 fn task(dimension: usize, folds: u32) -> Task {
     testing::task(dimension, Bounding::UnitNorm, double_cap(4.0, 32, 2), folds)
@@ -21,12 +21,6 @@ fn population(dimension: usize, sparsity: usize, signal: f64) -> Vec<BoundedReco
     let one = 1usize.try_into().unwrap();
     let model = SpikedModel::draw(dimension, one, signal, Some(sparsity), &mut rng).unwrap();
     (0..500).map(|_| BoundedRecord::new(model.record(&mut rng), Bounding::UnitNorm).unwrap()).collect()
-}
-
-fn moment(records: &[BoundedRecord]) -> DMatrix<f64> {
-    let mut moment = SecondMoment::new(records[0].coordinates().len(), 1.0);
-    records.iter().for_each(|record| moment.add_coordinates(record.coordinates()));
-    moment.matrix()
 }
 
 fn collected(task: &Task, records: &[BoundedRecord], count: usize, seed: u64) -> Aggregate {
