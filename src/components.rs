@@ -142,10 +142,7 @@ impl PublishedComponents {
         let (mut components, mut prediction) = (None, None);
         reader.object(&mut |reader, field| match field {
             "version" => reader.once(field, &mut version, Reader::integer),
-            "task" => reader.once(field, &mut task, |reader| {
-                let text = reader.text()?;
-                text.parse::<TaskDigest>().map_err(|error| reader.refused(&error))
-            }),
+            "task" => reader.once(field, &mut task, Reader::parsed),
             "schema" => reader.once(field, &mut schema, Schema::read),
             "bounding" => reader.once(field, &mut bounding, Bounding::read),
             "feature_names" => reader.once(field, &mut names, |reader| reader.list(Reader::text)),

@@ -20,11 +20,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 pub struct TaskDigest([u8; 32]);
 
 impl TaskDigest {
-    /// The digest that 64 lower-case hexadecimal digits spell; `None` for anything else.
-    fn from_hex(text: &str) -> Option<Self> {
-        from_hex(text)?.try_into().ok().map(Self)
-    }
-
     /// The first 8 bytes, which every report carries.
     pub(crate) fn prefix(&self) -> [u8; 8] {
         core::array::from_fn(|place| self.0[place])
@@ -48,13 +43,6 @@ impl TaskDigest {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ReportId([u8; 16]);
 
-impl ReportId {
-    /// The id that 32 hexadecimal digits spell; `None` for anything else.
-    fn from_hex(text: &str) -> Option<Self> {
-        from_hex(&text.to_ascii_lowercase())?.try_into().ok().map(Self)
-    }
-}
-
 /// A text that is not the name of a task or a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
@@ -68,7 +56,7 @@ pub enum NameError {
 
 /// The forms that both names have: bytes, hexadecimal digits, and those digits as a text wherever serde writes them.
 macro_rules! name_forms {
-    ($name:ident, $length:literal) => {
+    ($name:ident, $length:literal, $spelling:path) => {
         impl $name {
             /// The name that these bytes are.
             #[must_use]
@@ -93,7 +81,8 @@ macro_rules! name_forms {
             type Err = NameError;
 
             fn from_str(text: &str) -> Result<Self, NameError> {
-                Self::from_hex(text).ok_or(NameError::$name)
+                let bytes = from_hex(&$spelling(text)).and_then(|bytes| bytes.try_into().ok());
+                bytes.map(Self).ok_or(NameError::$name)
             }
         }
 
@@ -123,8 +112,9 @@ macro_rules! name_forms {
     };
 }
 
-name_forms!(TaskDigest, 32);
-name_forms!(ReportId, 16);
+// Unlike an id, a digest names files and rows, so it has one spelling.
+name_forms!(TaskDigest, 32, str::to_owned);
+name_forms!(ReportId, 16, str::to_ascii_lowercase);
 
 /// Bytes as lower-case hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
@@ -153,7 +143,6 @@ mod tests {
     fn a_digest_is_its_sixty_four_digits_in_every_form() {
         let bytes: [u8; 32] = core::array::from_fn(|index| 7 * index as u8);
         let digest = TaskDigest::new(bytes);
-        assert_eq!(TaskDigest::from_hex(&digest.to_string()), Some(digest));
         assert_eq!(format!("{digest:?}"), format!("TaskDigest({digest})"));
         assert_eq!((digest.as_bytes(), digest.as_ref()), (&bytes, &bytes[..]));
         assert_eq!(digest.to_string().parse(), Ok(digest));
@@ -165,20 +154,19 @@ mod tests {
         assert_eq!((&digest.prefix()[..], &digest.key()[..]), (&bytes[..8], &bytes[..16]));
     }
 
-    /// Unlike an id, a digest names files and rows, so it has one spelling.
     #[test]
     fn a_digest_has_one_spelling() {
         let digits = DIGITS.repeat(2);
-        assert_eq!(TaskDigest::from_hex(&digits).unwrap().to_string(), digits);
+        assert_eq!(digits.parse::<TaskDigest>().unwrap().to_string(), digits);
         for place in 0..64 {
             for bad in ["g", "/", ":", "@", "`", "A", "F"] {
                 let mut text = digits.clone();
                 text.replace_range(place..=place, bad);
-                assert_eq!(TaskDigest::from_hex(&text), None, "{text}");
+                assert_eq!(text.parse::<TaskDigest>(), Err(NameError::TaskDigest), "{text}");
             }
         }
         for text in [&digits[1..], &digits[2..], "", &format!("{digits}0"), &format!("{digits}00")] {
-            assert_eq!(TaskDigest::from_hex(text), None, "{text}");
+            assert_eq!(text.parse::<TaskDigest>(), Err(NameError::TaskDigest), "{text}");
         }
     }
 
@@ -186,8 +174,7 @@ mod tests {
     fn an_id_is_its_thirty_two_digits_in_every_form() {
         let bytes = [0, 1, 0x7f, 0x80, 0xff, 0x0a, 0x9b, 0xc3, 0xd4, 0xe5, 0xf6, 7, 0x18, 0x29, 0x3a, 0x4b];
         let id = ReportId::new(bytes);
-        assert_eq!(ReportId::from_hex(DIGITS), Some(id));
-        assert_eq!(ReportId::from_hex(&DIGITS.to_uppercase()), Some(id));
+        assert_eq!(DIGITS.to_uppercase().parse(), Ok(id));
         assert_eq!((id.to_string(), id.as_bytes(), id.as_ref()), (DIGITS.to_owned(), &bytes, &bytes[..]));
         assert_eq!(DIGITS.parse(), Ok(id));
         assert_eq!(format!("{id:?}"), format!("ReportId({DIGITS})"));
@@ -202,11 +189,11 @@ mod tests {
             for bad in ["g", "/", ":", "@", "`", " ", "+"] {
                 let mut text = DIGITS.to_owned();
                 text.replace_range(place..=place, bad);
-                assert_eq!(ReportId::from_hex(&text), None, "{text}");
+                assert_eq!(text.parse::<ReportId>(), Err(NameError::ReportId), "{text}");
             }
         }
         for text in [&DIGITS[1..], &DIGITS[2..], "", "0", &format!("{DIGITS}0"), &format!("{DIGITS}00")] {
-            assert_eq!(ReportId::from_hex(text), None, "{text}");
+            assert_eq!(text.parse::<ReportId>(), Err(NameError::ReportId), "{text}");
             assert!(serde_json::from_str::<ReportId>(&format!("\"{text}\"")).is_err());
         }
     }

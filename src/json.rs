@@ -7,6 +7,7 @@
 
 use core::fmt;
 use core::ops::RangeInclusive;
+use core::str::FromStr;
 
 use crate::decimal;
 
@@ -132,6 +133,11 @@ impl<'a> Reader<'a> {
     /// A number that its type checks.
     pub(crate) fn checked<T: TryFrom<f64, Error: fmt::Display>>(&mut self) -> Read<T> {
         T::try_from(self.number()?).map_err(|error| self.refused(&error))
+    }
+
+    /// A text that its type reads.
+    pub(crate) fn parsed<T: FromStr<Err: fmt::Display>>(&mut self) -> Read<T> {
+        self.text()?.parse().map_err(|error| self.refused(&error))
     }
 
     /// A whole number from 0 to 2^32 - 1, written without point and exponent.

@@ -40,13 +40,6 @@ impl Epsilon {
     }
 }
 
-/// With a precision, as in `{:.6}`, rounded up: no text claims more privacy than the number.
-impl fmt::Display for Epsilon {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        shown_up(self.0, f)
-    }
-}
-
 /// Delta, which a guarantee adds to every probability: `P[x in E] <= e^epsilon P[y in E] + delta`. Inside (0, 1).
 ///
 /// It is not the probability that the privacy loss exceeds epsilon, which may be larger: see [`tradeoff`].
@@ -75,13 +68,6 @@ impl Delta {
     }
 }
 
-/// With a precision rounded up, as [`Epsilon`].
-impl fmt::Display for Delta {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        shown_up(self.0, f)
-    }
-}
-
 /// The parameter rho of zero-concentrated differential privacy (Bun & Steinke 2016): finite and greater than zero.
 ///
 /// A mechanism has it when its Renyi divergence of every order alpha > 1 is at most `alpha rho`.
@@ -103,13 +89,6 @@ impl Rho {
     /// [`PrivacyError::Rho`] otherwise.
     pub fn new(value: f64) -> Result<Self, PrivacyError> {
         if value.is_finite() && value > 0.0 { Ok(Self(value)) } else { Err(PrivacyError::Rho(value)) }
-    }
-}
-
-/// With a precision rounded up, as [`Epsilon`].
-impl fmt::Display for Rho {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        shown_up(self.0, f)
     }
 }
 
@@ -136,6 +115,19 @@ macro_rules! checked_number {
 pub(crate) use checked_number;
 
 checked_number!(Epsilon: PrivacyError, Delta: PrivacyError, Rho: PrivacyError);
+
+macro_rules! shown_up {
+    ($($name:ident),+) => {$(
+        /// With a precision, as in `{:.6}`, rounded up: no text claims more privacy than the number.
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                shown_up(self.0, f)
+            }
+        }
+    )+};
+}
+
+shown_up!(Epsilon, Delta, Rho);
 
 /// Writes a positive number, never as less than it is.
 fn shown_up(value: f64, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -74,14 +74,9 @@ impl Dialect {
     }
 
     fn write(self, out: &mut String) {
-        let word = |is_so| if is_so { "true" } else { "false" };
-        out.push_str(",\"dialect\":{\"header\":");
-        out.push_str(word(self.header));
-        out.push_str(",\"separator\":");
+        out.push_str(&format!(r#","dialect":{{"header":{},"separator":"#, self.header));
         write_text(&String::from(self.separator), out);
-        out.push_str(",\"decimal_comma\":");
-        out.push_str(word(self.decimal_comma));
-        out.push('}');
+        out.push_str(&format!(r#","decimal_comma":{}}}"#, self.decimal_comma));
     }
 }
 

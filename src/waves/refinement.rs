@@ -258,10 +258,7 @@ impl Refinement {
     pub(crate) fn read(reader: &mut Reader<'_>) -> Read<Self> {
         let (mut parent, mut directions, mut weights, mut clip) = (None, None, None, None);
         reader.object(&mut |reader, field| match field {
-            "parent" => reader.once(field, &mut parent, |reader| {
-                let text = reader.text()?;
-                text.parse::<TaskDigest>().map_err(|error| reader.refused(&error))
-            }),
+            "parent" => reader.once(field, &mut parent, Reader::parsed),
             "directions" => reader.once(field, &mut directions, |reader| reader.list(|reader| reader.wholes(&ENTRIES))),
             "weights" => reader.once(field, &mut weights, |reader| reader.wholes(&WEIGHTS)),
             "clip" => reader.once(field, &mut clip, |reader| reader.whole(&CLIPS)),
