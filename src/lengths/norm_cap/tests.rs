@@ -1,6 +1,6 @@
 use super::*;
+use crate::mechanism::cap::tests::assert_exact_law;
 use crate::privacy::tests::epsilon;
-use crate::sampling::bits::tests::{ScriptedSource, word_of};
 use crate::task::TaskMechanism;
 use crate::testing::clip;
 
@@ -23,42 +23,16 @@ fn records() -> Vec<BoundedRecord> {
     along.into_iter().chain(others).map(|values| BoundedRecord::new(values, clip(2.0)).unwrap()).collect()
 }
 
-/// The whole randomizer with words at both ends of every weight of every index: each has exactly its weight, for every
-/// record. So any two records' probabilities differ by no more than the factor `W / 2^32`. What is true of a record is
-/// found here from its length, in another way.
+/// What is true of a record is found here from its length, in another way.
 #[test]
 fn every_index_has_exactly_its_weight_whatever_the_record() {
     for (e, cap) in [(1e-6, 1), (0.5, 3), (1.0, 40), (16.0, 5)] {
         let mechanism = mechanism(e, cap);
-        let outside = 1u64 << 32;
-        let inside = mechanism.weights.of_cap() / u64::from(cap);
-        assert!(inside > outside && inside as f64 / outside as f64 <= e.exp() * (1.0 + 1e-15), "{e}");
-        let of_cap = u64::from(cap) * inside;
-        let total = of_cap + u64::from(cap) * outside;
         for record in records() {
             let length = record.coordinates().iter().fold(0.0, |all: f64, x| all.hypot(*x));
             let longer = |place: u32| length > 0.5f64.powf(f64::from(place + 1) / 4.0) * (1.0 + 1e-14);
-            let (mut in_cap, mut others) = (0, 0);
-            for place in 0..cap {
-                for says_longer in [false, true] {
-                    let index = 2 * place + u32::from(says_longer);
-                    let (first, weight) = if says_longer == longer(place) {
-                        in_cap += 1;
-                        ((in_cap - 1) * inside, inside)
-                    } else {
-                        others += 1;
-                        (of_cap + (others - 1) * outside, outside)
-                    };
-                    for draw in [first, first + weight / 2, first + weight - 1] {
-                        let words = [word_of(draw, total), word_of(0, u64::from(2 * cap))];
-                        let mut source = ScriptedSource::of_words(&words);
-                        let payload = mechanism.randomize_with_rng(&record, &KEY, id(), &mut source).unwrap();
-                        assert_eq!(source.requests, [64], "two words are drawn, of a block of eight");
-                        assert_eq!(payload, (index as u16).to_le_bytes(), "eps {e} {place} {length}");
-                    }
-                }
-            }
-            assert_eq!((in_cap, others), (u64::from(cap), u64::from(cap)));
+            let in_cap: Vec<bool> = (0..cap).flat_map(|place| [!longer(place), longer(place)]).collect();
+            assert_exact_law(&mechanism, &record, (KEY, id()), &in_cap);
         }
     }
 }

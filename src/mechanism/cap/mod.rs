@@ -118,3 +118,51 @@ pub(crate) fn check_index(payload: &[u8], candidates: u32) -> Result<(), Payload
 pub(crate) fn index(payload: &[u8]) -> u32 {
     u32::from(u16::from_le_bytes([payload[0], payload[1]]))
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use core::cmp::Reverse;
+
+    use super::*;
+    use crate::mechanism::LocalRandomizer;
+    use crate::report::ReportId;
+    use crate::sampling::bits::tests::{ScriptedSource, word_of};
+
+    /// The cap of so many, by sorting.
+    pub(crate) fn first_by_score(scores: &[u64], cap: u32) -> Vec<bool> {
+        let mut order: Vec<usize> = (0..scores.len()).collect();
+        order.sort_by_key(|&index| (Reverse(scores[index]), index));
+        let mut in_cap = vec![false; scores.len()];
+        order[..cap as usize].iter().for_each(|&index| in_cap[index] = true);
+        in_cap
+    }
+
+    /// The whole randomizer with words at both ends of every weight, or of four where there are many: each index has
+    /// exactly its weight. So any two records' probabilities differ by no more than the factor `W / 2^32`.
+    pub(crate) fn assert_exact_law(
+        randomizer: &impl LocalRandomizer,
+        record: &BoundedRecord,
+        (key, id): ([u8; 16], ReportId),
+        in_cap: &[bool],
+    ) {
+        let epsilon = randomizer.guarantee().epsilon;
+        let (inside, outside) = (weight::cap_weight(epsilon).unwrap().unwrap(), 1u64 << 32);
+        assert!(inside > outside && inside as f64 / outside as f64 <= epsilon.value().exp() * (1.0 + 1e-15));
+        let of_side = |side: bool| (0..in_cap.len()).filter(|&index| in_cap[index] == side).collect::<Vec<_>>();
+        let [members, others] = [of_side(true), of_side(false)];
+        let of_cap = members.len() as u64 * inside;
+        let total = of_cap + others.len() as u64 * outside;
+        for (side, start, weight) in [(members, 0, inside), (others, of_cap, outside)] {
+            let some = [0, 1, side.len() / 2, side.len() - 1];
+            for (rank, index) in side.iter().enumerate().filter(|(rank, _)| side.len() < 100 || some.contains(rank)) {
+                let first = start + rank as u64 * weight;
+                for draw in [first, first + weight / 2, first + weight - 1] {
+                    let mut source = ScriptedSource::of_words(&[word_of(draw, total)]);
+                    let payload = randomizer.randomize_with_rng(record, &key, id, &mut source).unwrap();
+                    assert_eq!(source.requests, [64], "one word is drawn, of a block of eight");
+                    assert_eq!(payload, (*index as u16).to_le_bytes(), "{epsilon} {draw} {record:?}");
+                }
+            }
+        }
+    }
+}

@@ -6,9 +6,9 @@ use rand::{RngExt, SeedableRng};
 
 use super::*;
 use crate::identity::TaskDigest;
+use crate::mechanism::cap::tests::{assert_exact_law, first_by_score};
 use crate::privacy::tests::epsilon;
 use crate::record::Bounding;
-use crate::sampling::bits::tests::{ScriptedSource, word_of};
 use crate::task::TaskMechanism;
 use crate::testing::clip;
 use crate::waves::refinement::tests::{extreme_refinements, records};
@@ -28,40 +28,18 @@ fn axes(dimension: usize, rank: usize, clip: f64) -> Arc<Refinement> {
     Arc::new(refinement.unwrap())
 }
 
-/// The whole randomizer with words at both ends of every weight of every candidate: each index has exactly its weight,
-/// whoever chose V, w and c, and for every record, the one of zeros too. So any two records' probabilities
-/// differ by no more than the factor `W / 2^32`. The cap is found by sorting.
+/// Whoever chose V, w and c, and for every record, the one of zeros too.
 #[test]
 fn every_index_has_exactly_its_weight_whatever_the_record_and_the_refinement() {
     for refinement in extreme_refinements() {
         for (e, candidates, cap) in [(1e-6, 2, 1), (1.0, 5, 2), (4.0, 7, 3), (16.0, 4, 1)] {
             let mechanism = SignedCap::new(Arc::new(refinement.clone()), epsilon(e), candidates, cap).unwrap();
-            let outside = 1u64 << 32;
-            let inside = mechanism.weights.of_cap() / u64::from(cap);
-            assert!(inside > outside && inside as f64 / outside as f64 <= e.exp() * (1.0 + 1e-15), "{e}");
-            let of_cap = u64::from(cap) * inside;
-            let total = of_cap + u64::from(candidates - cap) * outside;
             let both = |values: Vec<f64>| [(values.clone(), clip(1.0)), (values, Bounding::UnitNorm)];
             for (values, bounding) in records(refinement.dimension()).into_iter().flat_map(both) {
                 let record = BoundedRecord::new(values, bounding).unwrap();
                 let u = mechanism.direction(&record);
                 let scores = mechanism.scores(&KEY, id(1), &u);
-                let mut order: Vec<usize> = (0..scores.len()).collect();
-                order.sort_by_key(|&index| (core::cmp::Reverse(scores[index]), index));
-                let (members, others) = order.split_at_mut(cap as usize);
-                members.sort_unstable();
-                others.sort_unstable();
-                let members = members.iter().zip(0..).map(|(index, rank)| (*index, rank * inside, inside));
-                let others = others.iter().zip(0..).map(|(index, rank)| (*index, of_cap + rank * outside, outside));
-                for (index, first, weight) in members.chain(others) {
-                    for draw in [first, first + weight / 2, first + weight - 1] {
-                        let mut source =
-                            ScriptedSource::of_words(&[word_of(draw, total), word_of(0, candidates.into())]);
-                        let payload = mechanism.randomize_with_rng(&record, &KEY, id(1), &mut source).unwrap();
-                        assert_eq!(source.requests, [64], "two words are drawn, of a block of eight");
-                        assert_eq!(payload, (index as u16).to_le_bytes(), "eps {e} draw {draw} {record:?}");
-                    }
-                }
+                assert_exact_law(&mechanism, &record, (KEY, id(1)), &first_by_score(&scores, cap));
             }
         }
     }

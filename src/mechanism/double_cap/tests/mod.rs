@@ -4,10 +4,9 @@ mod bias;
 
 use super::*;
 use crate::mechanism::cap::MAX_CANDIDATES;
-use crate::mechanism::cap::weight::cap_weight;
+use crate::mechanism::cap::tests::{assert_exact_law, first_by_score};
 use crate::privacy::tests::epsilon;
 use crate::record::Bounding;
-use crate::sampling::bits::tests::{ScriptedSource, word_of};
 use crate::testing::clip;
 
 fn mechanism(dimension: usize, e: f64, candidates: u32, cap: u32) -> DoubleCap {
@@ -37,8 +36,7 @@ fn parameters_that_do_not_fit_are_refused() {
     assert!(DoubleCap::new(0, epsilon(1.0), 8, 1).is_err());
 }
 
-/// The whole randomizer with words at both ends of every weight, for records that were bounded as the task says and for
-/// others: the guarantee holds for all. The cap is found by sorting.
+/// For records that were bounded as the task says and for others: the guarantee holds for all.
 #[test]
 fn the_ends_of_every_weight_belong_to_its_index() {
     let clip = clip(2.0);
@@ -46,21 +44,7 @@ fn the_ends_of_every_weight_belong_to_its_index() {
         [(1e-6, 2, 1), (1.0, 64, 14), (4.0, 256, 10), (16.0, 1024, 1), (8.0, MAX_CANDIDATES, 16)]
     {
         let mechanism = DoubleCap::new(3, epsilon(e), candidates, cap).unwrap();
-        let inside = cap_weight(epsilon(e)).unwrap().unwrap();
-        let of_cap = u64::from(cap) * inside;
-        let total = of_cap + u64::from(candidates - cap) * (1 << 32);
         let (key, id) = ([3; 16], ReportId::new([8; 16]));
-        let report = |record: &BoundedRecord, words: &[u64]| {
-            let mut source = ScriptedSource::of_words(words);
-            let payload = mechanism.randomize_with_rng(record, &key, id, &mut source).unwrap();
-            assert_eq!(source.requests, [64], "one word is drawn, of a block of eight");
-            index(&payload) as usize
-        };
-        let ranks = |count: usize| [0, 1, count / 2, count - 1].into_iter().filter(move |&rank| rank < count);
-        let ends = |start: u64, weight: u64, rank: usize| {
-            let first = start + rank as u64 * weight;
-            [first, first + weight / 2, first + weight - 1]
-        };
         let records = [
             (vec![0.3, 0.0, -0.9], Bounding::UnitNorm),
             (vec![0.0; 3], Bounding::UnitNorm),
@@ -70,19 +54,7 @@ fn the_ends_of_every_weight_belong_to_its_index() {
         for record in records.map(|(values, bounding)| BoundedRecord::new(values, bounding).unwrap()) {
             let direction = direction(&record);
             let scores = Candidates::new(&key, id, direction.len()).scores(&direction, candidates);
-            let mut order: Vec<usize> = (0..scores.len()).collect();
-            order.sort_by_key(|&index| (core::cmp::Reverse(scores[index]), index));
-            let (members, others) = order.split_at_mut(cap as usize);
-            members.sort_unstable();
-            others.sort_unstable();
-            let of_members =
-                ranks(members.len()).flat_map(|rank| ends(0, inside, rank).map(|draw| (draw, members[rank])));
-            let of_others =
-                ranks(others.len()).flat_map(|rank| ends(of_cap, 1 << 32, rank).map(|draw| (draw, others[rank])));
-            for (draw, expected) in of_members.chain(of_others) {
-                let found = report(&record, &[word_of(draw, total)]);
-                assert_eq!(found, expected, "eps {e} J {candidates} draw {draw} {record:?}");
-            }
+            assert_exact_law(&mechanism, &record, (key, id), &first_by_score(&scores, cap));
         }
     }
 }
