@@ -172,8 +172,12 @@ impl Planner {
             return Err(PredictionError::Batch { records, honest_reports });
         }
         let local = self.local_epsilon(central, batches)?;
-        let found = target.map(|target| self.shuffled_records_for(central, batches, target));
-        let for_share = |share| self.shuffled_records(central, batches, |local| self.records_for_share(local, share));
+        let whole = |records: &dyn Fn(Epsilon) -> Result<Option<u64>, PredictionError>| {
+            let records = local.map(records).transpose()?.flatten();
+            Ok::<_, PredictionError>(records.map(|records| batches.whole(records)))
+        };
+        let for_target = |target| whole(&|local| self.records_for(local, target));
+        let for_share = |share| whole(&|local| self.records_for_share(local, share));
         let released = records.map(|records| batches.released(records));
         let predicted = released.zip(local).map(|(released, local)| self.predict(local, released));
         let kept = records.zip(target).map(|(records, target)| self.shuffled_epsilon_for(records, batches, target));
@@ -183,9 +187,9 @@ impl Planner {
             honest_reports,
             local_epsilon: local,
             predicted: predicted.transpose()?,
-            records_for_target: found.transpose()?,
+            records_for_target: target.map(for_target).transpose()?,
             records_for_share: share.map(for_share).transpose()?,
-            epsilon_for_target: kept.transpose()?.map(|kept| kept.map(|kept| kept.epsilon)),
+            epsilon_for_target: kept.transpose()?,
         })
     }
 }
@@ -216,8 +220,6 @@ mod tests {
         let goal = Goal { records, target, share, shuffled: Some(batches), hostile: Some(300) };
         let plan = planner.plan(epsilon, &goal).unwrap();
         let local = planner.local_epsilon(epsilon, batches).unwrap();
-        let found = planner.shuffled_records_for(epsilon, batches, 0.1).unwrap();
-        let kept = planner.shuffled_epsilon_for(20_000, batches, 0.1).unwrap().unwrap();
         let mechanism = planner.mechanism(epsilon).unwrap();
         let thresholds = planner.threshold_records(epsilon).unwrap();
         let whole_batches = |records: u64| records.next_multiple_of(5000);
@@ -245,9 +247,9 @@ mod tests {
                 honest_reports: 5000,
                 local_epsilon: local,
                 predicted: Some(planner.predict(local.unwrap(), 20_000).unwrap()),
-                records_for_target: Some(found),
+                records_for_target: Some(planner.records_for(local.unwrap(), 0.1).unwrap().map(whole_batches)),
                 records_for_share: Some(planner.records_for_share(local.unwrap(), 0.8).unwrap().map(whole_batches)),
-                epsilon_for_target: Some(Some(kept.epsilon)),
+                epsilon_for_target: Some(planner.shuffled_epsilon_for(20_000, batches, 0.1).unwrap()),
             }),
             optimum: None,
             pull: Some(pull),

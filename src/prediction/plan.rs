@@ -227,7 +227,7 @@ impl Planner {
         mechanism.pull().of(hostile, records).map(|pull| centring.pull(pull, length)).scaled(scale)
     }
 
-    pub(super) fn check_target(&self, target: f64) -> Result<(), PredictionError> {
+    fn check_target(&self, target: f64) -> Result<(), PredictionError> {
         let uninformed = self.uninformed();
         if target > 0.0 && target < uninformed { Ok(()) } else { Err(PredictionError::Target { target, uninformed }) }
     }
@@ -539,12 +539,10 @@ mod tests {
         let batches = Batches { honest_reports: 1000, delta: delta(1e-6) };
         assert_eq!(planner.records_for(epsilon(2.0), 0.1), Ok(None));
         assert_eq!(planner.epsilon_for(1_000_000, 0.1), Ok(None));
-        assert_eq!(planner.shuffled_records_for(epsilon(1.0), batches, 0.1), Ok(None));
         for target in [0.0, -1.0, 0.95, 1.0, f64::INFINITY] {
             let error = PredictionError::Target { target, uninformed: 0.95 };
             assert_eq!(planner.records_for(epsilon(2.0), target), Err(error.clone()));
             assert_eq!(planner.epsilon_for(1000, target), Err(error.clone()));
-            assert_eq!(planner.shuffled_records_for(epsilon(2.0), batches, target), Err(error.clone()));
             assert_eq!(planner.shuffled_epsilon_for(1000, batches, target), Err(error));
         }
         assert!(matches!(planner.records_for(epsilon(2.0), f64::NAN), Err(PredictionError::Target { .. })));
@@ -559,7 +557,6 @@ mod tests {
         let flat = of(20, &[], 2);
         assert_eq!(flat.records_for(epsilon(2.0), 1.7), Ok(None));
         assert_eq!(flat.epsilon_for(1000, 1.7), Ok(None));
-        assert_eq!(flat.shuffled_records_for(epsilon(2.0), batches, 1.7), Ok(None));
     }
 
     #[test]

@@ -9,7 +9,7 @@
 use super::plan::{epsilon, halved};
 use super::{Planner, PredictionError};
 use crate::mechanism::{LocalRandomizer, MechanismError};
-use crate::privacy::amplification::{BatchGuarantee, amplify, keeps};
+use crate::privacy::amplification::{amplify, keeps};
 use crate::privacy::{Delta, Epsilon};
 
 /// The largest local epsilon that is considered: beyond it double-cap's weights do not fit.
@@ -31,6 +31,11 @@ impl Batches {
     /// How many of these reports are released: those that fill a batch.
     pub(super) fn released(self, records: u64) -> u64 {
         records - records.checked_rem(self.honest_reports).unwrap_or(0)
+    }
+
+    /// How many reports are in whole batches, since no others are released, that have at least these.
+    pub(super) fn whole(self, records: u64) -> u64 {
+        records.max(1).checked_next_multiple_of(self.honest_reports).unwrap_or(records)
     }
 }
 
@@ -55,34 +60,7 @@ impl Planner {
         most_allowed((central.value(), MOST_LOCAL.max(central.value())), allowed)?.map(epsilon).transpose()
     }
 
-    /// The number of reports with which a shuffled collection that keeps the `central` epsilon in each of the `batches`
-    /// reaches `target`: whole batches, since no others are released. `None` when 10^11 are not enough.
-    ///
-    /// # Errors
-    /// [`PredictionError::Target`], and as [`Planner::local_epsilon`].
-    pub(super) fn shuffled_records_for(
-        &self,
-        central: Epsilon,
-        batches: Batches,
-        target: f64,
-    ) -> Result<Option<u64>, PredictionError> {
-        self.check_target(target)?;
-        self.shuffled_records(central, batches, |local| self.records_for(local, target))
-    }
-
-    /// The whole batches of so many `records` at the local epsilon of [`Planner::local_epsilon`].
-    pub(super) fn shuffled_records(
-        &self,
-        central: Epsilon,
-        batches: Batches,
-        records: impl FnOnce(Epsilon) -> Result<Option<u64>, PredictionError>,
-    ) -> Result<Option<u64>, PredictionError> {
-        let Some(local) = self.local_epsilon(central, batches)? else { return Ok(None) };
-        let whole = |records: u64| records.max(1).checked_next_multiple_of(batches.honest_reports).unwrap_or(records);
-        Ok(records(local)?.map(whole))
-    }
-
-    /// The guarantee of each of the `batches` of a collection of `records` reports that have the least local epsilon
+    /// The epsilon of each of the `batches` of a collection of `records` reports that have the least local epsilon
     /// with which those that fill a batch reach `target`; `None` when no local epsilon does.
     ///
     /// # Errors
@@ -92,9 +70,9 @@ impl Planner {
         records: u64,
         batches: Batches,
         target: f64,
-    ) -> Result<Option<BatchGuarantee>, PredictionError> {
+    ) -> Result<Option<Epsilon>, PredictionError> {
         let Some(local) = self.epsilon_for(batches.released(records), target)? else { return Ok(None) };
-        Ok(Some(amplify(self.mechanism(local)?.privacy_loss(), batches.honest_reports, batches.delta)?))
+        Ok(Some(amplify(self.mechanism(local)?.privacy_loss(), batches.honest_reports, batches.delta)?.epsilon))
     }
 }
 
@@ -121,7 +99,7 @@ mod tests {
 
     use super::*;
     use crate::mechanism::MechanismFamily;
-    use crate::prediction::Spectrum;
+    use crate::prediction::{Goal, Spectrum};
     use crate::privacy::tests::{delta, epsilon};
     use crate::record::Bounding;
 
@@ -148,15 +126,17 @@ mod tests {
         for target in [0.8, 0.1, 0.001] {
             let local = planner.local_epsilon(central, batches).unwrap().unwrap();
             let enough = planner.records_for(local, target).unwrap().unwrap();
-            let found = planner.shuffled_records_for(central, batches, target).unwrap().unwrap();
+            let goal = Goal { target: Some(target), shuffled: Some(batches), ..Default::default() };
+            let found = planner.plan(central, &goal).unwrap().shuffled.unwrap().records_for_target;
+            let found = found.flatten().unwrap();
             assert!(
                 found.is_multiple_of(20_000) && (enough..enough.max(1) + 20_000).contains(&found),
                 "{enough} {found}"
             );
         }
-        let kept = |records| planner.shuffled_epsilon_for(records, batches, 0.1).unwrap().map(|found| found.epsilon);
+        let kept = |records| planner.shuffled_epsilon_for(records, batches, 0.1).unwrap();
         assert_eq!(kept(59_999), kept(40_000));
-        let goal = crate::prediction::Goal { records: Some(39_999), shuffled: Some(batches), ..Default::default() };
+        let goal = Goal { records: Some(39_999), shuffled: Some(batches), ..Default::default() };
         let found = planner.plan(central, &goal).unwrap().shuffled.unwrap();
         let local = found.local_epsilon.unwrap();
         assert_eq!(found.predicted, Some(planner.predict(local, 20_000).unwrap()));
