@@ -19,7 +19,7 @@ use ldp_pca::internal::mechanism::triangle;
 use ldp_pca::internal::sampling::bits::Bits;
 use ldp_pca::internal::sampling::gaussian::{Deviate, fill};
 use ldp_pca::internal::waves::Refinement;
-use ldp_pca::mechanism::{Calibration, DoubleCap, LocalRandomizer, MechanismSpec};
+use ldp_pca::mechanism::{DoubleCap, LocalRandomizer, MechanismSpec};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::report::{Report, ReportId};
@@ -211,11 +211,7 @@ fn of_few_candidates() -> MechanismSpec {
 }
 
 fn gaussian(epsilon: f64, delta: f64) -> MechanismSpec {
-    MechanismSpec::Gaussian {
-        epsilon: Epsilon::new(epsilon).unwrap(),
-        delta: Delta::new(delta).unwrap(),
-        calibration: Calibration::Analytic,
-    }
+    MechanismSpec::gaussian(Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap())
 }
 
 /// A task; for signed-cap the refinement of one about the first three axes.

@@ -7,8 +7,7 @@ use ldp_pca::aggregate::Aggregate;
 use ldp_pca::centring::Centring;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::linalg::symmetric_eigenvalues;
-use ldp_pca::mechanism::{Calibration, MechanismSpec};
-use ldp_pca::privacy::{Delta, Epsilon};
+use ldp_pca::mechanism::MechanismSpec;
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::Reports;
 use ldp_pca::report::Report;
@@ -18,13 +17,10 @@ use ldp_pca_simulation::SecondMoment;
 use nalgebra::DMatrix;
 use rand::SeedableRng;
 
-fn mechanisms(epsilon: f64) -> [MechanismSpec; 2] {
-    let epsilon = Epsilon::new(epsilon).unwrap();
-    let delta = Delta::new(1e-6).unwrap();
-    [
-        MechanismSpec::DoubleCap { epsilon, candidates: 64, cap: 8 },
-        MechanismSpec::Gaussian { epsilon, delta, calibration: Calibration::Analytic },
-    ]
+use crate::support::{epsilon, gaussian};
+
+fn mechanisms(e: f64) -> [MechanismSpec; 2] {
+    [MechanismSpec::DoubleCap { epsilon: epsilon(e), candidates: 64, cap: 8 }, gaussian(e)]
 }
 
 fn clip() -> Bounding {

@@ -1,4 +1,4 @@
-//! Every example of the library runs to its end.
+//! The examples of the library.
 
 #[path = "../../examples/collect.rs"]
 mod collect;
@@ -10,21 +10,9 @@ mod sparse;
 mod threads;
 
 #[test]
-fn a_collection_from_its_task_to_its_components() {
+fn every_example_runs_to_its_end() {
     collect::main().unwrap();
-}
-
-#[test]
-fn how_many_people_to_ask() {
     plan::main().unwrap();
-}
-
-#[test]
-fn components_on_few_features() {
     sparse::main().unwrap();
-}
-
-#[test]
-fn files_summed_on_threads() {
     threads::main().unwrap();
 }

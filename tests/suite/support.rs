@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use ldp_pca::mechanism::{Calibration, MechanismSpec};
+use ldp_pca::mechanism::MechanismSpec;
 use ldp_pca::privacy::{Delta, Epsilon};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -24,7 +24,7 @@ pub(crate) fn double_cap(e: f64) -> MechanismSpec {
 
 /// The Gaussian mechanism with the default calibration and delta 1e-6.
 pub(crate) fn gaussian(e: f64) -> MechanismSpec {
-    MechanismSpec::Gaussian { epsilon: epsilon(e), delta: delta(1e-6), calibration: Calibration::Analytic }
+    MechanismSpec::gaussian(epsilon(e), delta(1e-6))
 }
 
 /// A file of `tests/vectors`.
