@@ -102,7 +102,21 @@ def generated(records: list[Any]) -> Iterator[Any]:
     raise ValueError(TEXT)
 
 
+# What pyarrow converts by itself. Any other object it asks (for its attributes, its text), and one whose answer is an
+# exception has ended the interpreter inside pyarrow: such objects are for our own code, in records, rows and frames.
+# A text with a lone surrogate is pyarrow's to refuse: it raises `UnicodeEncodeError`.
+PLAIN = {type(None), bool, int, float, np.float64, Decimal, str, bytes, pd.Timestamp}
+
+
+def is_plain(value: Any) -> bool:
+    if type(value) is dict:
+        return all(map(is_plain, [*value, *value.values()]))
+    return all(map(is_plain, value)) if type(value) is list else type(value) in PLAIN
+
+
 def arrow(columns: dict[str, list[Any]]) -> Any:
+    if not is_plain(columns):
+        return NoTable()
     try:
         return pa.table(columns)
     except Exception:  # noqa: BLE001
