@@ -54,9 +54,7 @@ pub(crate) fn _infer_schema(
     for (column, declared) in columns.iter_mut().zip(declared) {
         odd.extend(declare(column, declared, &options));
     }
-    let schema = Schema::new(columns).map_err(raised)?;
-    let schema = serde_json::to_string(&schema).map_err(|error| SchemaError::new_err(error.to_string()))?;
-    Ok((schema, odd))
+    Ok((Schema::new(columns).map_err(raised)?.to_json(), odd))
 }
 
 /// Gives a categorical column the categories that its type declares, if the options do not list others. One that may

@@ -3,11 +3,11 @@
 use ldp_pca::internal::lengths::{Lengths, Norms};
 use ldp_pca::record::Radius;
 use pyo3::prelude::*;
+use serde_json::json;
 
 use crate::aggregate::Aggregate;
 use crate::error::raised;
 use crate::parameters;
-use crate::recovery::document;
 
 /// What the sums of a task about lengths say, as ``ldp-pca norms --json`` prints it.
 #[pyfunction]
@@ -18,7 +18,8 @@ pub(crate) fn _norms(
 ) -> PyResult<String> {
     let radius = radius.map(Radius::new).transpose().map_err(raised)?;
     let guarantee = aggregate.get().task_of().guarantee();
-    document(&Lengths::new(&of(py, aggregate.get())?, guarantee, radius).map_err(raised)?)
+    let lengths = Lengths::new(&of(py, aggregate.get())?, guarantee, radius).map_err(raised)?;
+    Ok(json!(lengths).to_string())
 }
 
 /// The lengths that sums show.

@@ -17,7 +17,6 @@ use nalgebra::DMatrix;
 use numpy::{PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use serde::Serialize;
 use serde_json::json;
 
 use crate::aggregate::Aggregate;
@@ -106,11 +105,6 @@ fn shown(step: &Step) -> Shown {
         Step::Solving(state) => (Part::Solution, state.iterations, None),
         Step::Bootstrapping(state) => (Part::Bootstrap, state.done, Some(state.replicates)),
     }
-}
-
-/// A part of the answer as JSON.
-pub(crate) fn document(part: &impl Serialize) -> PyResult<String> {
-    serde_json::to_string(part).map_err(|error| RecoveryError::new_err(error.to_string()))
 }
 
 /// The canonical JSON of published components, whose document is checked.

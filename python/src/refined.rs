@@ -2,21 +2,19 @@
 
 use ldp_pca::covariance::Covariance;
 use ldp_pca::error::Error;
-use ldp_pca::internal::waves::{
-    PublicSample as Sample, SamplePlan, SecondTask, TwoWaves, refined_answer, refinement_of,
-};
+use ldp_pca::internal::waves::{PublicSample as Sample, SamplePlan, SecondTask, refined_answer, refinement_of};
 use ldp_pca::recovery::Rank;
 use ldp_pca::task::Task as Parameters;
 use ldp_pca_simulation::SecondMoment;
 use pyo3::intern;
 use pyo3::prelude::*;
-use serde::Serialize;
+use serde_json::json;
 
 use crate::aggregate::Aggregate;
 use crate::error::{PlanError, RecoveryError, raised};
 use crate::parameters;
 use crate::records::Records;
-use crate::recovery::{Answered, answered, document};
+use crate::recovery::{Answered, answered};
 use crate::signals::waited;
 use crate::task::Task;
 
@@ -47,13 +45,6 @@ pub struct PublicSample {
     #[pyo3(get)]
     task: Py<Task>,
     sample: Sample,
-}
-
-/// What a wave about a sample is predicted to do.
-#[derive(Serialize)]
-struct Predicted {
-    waves: TwoWaves,
-    otherwise: Vec<SamplePlan>,
 }
 
 #[pymethods]
@@ -117,7 +108,7 @@ impl PublicSample {
         #[pyo3(from_py_with = parameters::sample_error)] sample_error: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (SecondTask { waves, .. }, otherwise) = second_task(py, slf, rank, Some(records), sample_error)?;
-        let text = document(&Predicted { waves, otherwise })?;
+        let text = json!({ "waves": waves, "otherwise": otherwise }).to_string();
         py.import(intern!(py, "json"))?.call_method1(intern!(py, "loads"), (text,))
     }
 
