@@ -92,10 +92,6 @@ def covariance(aggregate: Aggregate, *, fold: int | None = None, denoise: str = 
         The treatment of the noise: none; eigenvalues shrunk by the known noise for the least Frobenius distance to
         the truth, or to the true variances, the rest flattened to one level; negative eigenvalues set to zero.
 
-    Returns
-    -------
-    Covariance
-
     Raises
     ------
     RecoveryError

@@ -228,10 +228,6 @@ class Task:
         anyway : bool
             Make the task also where a second wave does not pay.
 
-        Returns
-        -------
-        Task
-
         Raises
         ------
         PlanError

@@ -60,10 +60,6 @@ def norms(aggregate: Aggregate, *, radius: float | None = None) -> Norms:
     radius : float, optional
         A radius of your own, in the units of the encoded features, within the lengths that were asked about.
 
-    Returns
-    -------
-    Norms
-
     Raises
     ------
     RecoveryError, RecordError

@@ -134,10 +134,6 @@ class Plan(Answer):
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default in a figure of its own.
 
-        Returns
-        -------
-        matplotlib.figure.Figure
-
         Raises
         ------
         ImportError
@@ -274,10 +270,6 @@ def plan(
         Plan for records that are clipped at this radius, of the lengths that the sums of a task of `Task.norms` show
         (docs/lengths.md). The eigenvalues that the plan has are then in units of the radius.
 
-    Returns
-    -------
-    Plan
-
     Raises
     ------
     PlanError, RecoveryError, TaskError
@@ -332,10 +324,6 @@ def predict(
         As of `plan`.
     rank, dimension, spectrum, bulk, epsilon, mechanism, delta, candidates, cap, centring, mean_share, radius, norms
         As of `plan`.
-
-    Returns
-    -------
-    Prediction
     """
     predicted = plan(**locals()).predicted
     assert predicted is not None, "records were given"

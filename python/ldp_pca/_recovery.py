@@ -475,10 +475,6 @@ class Recovery(_Comparable):
             Where to draw: two axes, three with scores, or one of a figure's subplots, whose place they share. By
             default in a figure of its own.
 
-        Returns
-        -------
-        matplotlib.figure.Figure
-
         Raises
         ------
         ImportError
@@ -638,10 +634,6 @@ def recover(
         Those of a sample are turned by what the wave reported.
     progress : bool or callable
         Show the progress of the parts that take long, as of `Randomizer.randomize`.
-
-    Returns
-    -------
-    Recovery
 
     Raises
     ------

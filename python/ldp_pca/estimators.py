@@ -325,10 +325,6 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         y : None
             Ignored.
 
-        Returns
-        -------
-        self
-
         Warns
         -----
         NoiseWarning
@@ -354,10 +350,6 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             The rows.
         y : None
             Ignored.
-
-        Returns
-        -------
-        self
 
         Warns
         -----
@@ -394,10 +386,6 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         ----------
         aggregate : Aggregate
             The sums.
-
-        Returns
-        -------
-        self
         """
         _check_sums(aggregate)
         self._check_components(aggregate.task.dimension)
@@ -417,10 +405,6 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             The number of components.
         **parameters
             Others of the estimator.
-
-        Returns
-        -------
-        LocalPCA or LocalSparsePCA
         """
         _check_sums(aggregate)
         task = aggregate.task
@@ -447,10 +431,6 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             The document, as of `Recovery.to_json` and ``ldp-pca recover -o components.json``, or a file of it.
         **parameters
             Of the estimator, such as ``whiten``. ``radius`` and ``centring`` are those of the document.
-
-        Returns
-        -------
-        LocalPCA or LocalSparsePCA
 
         Raises
         ------

@@ -290,10 +290,6 @@ impl Task {
     /// anyway : bool
     ///     Make the task also where a second wave does not pay.
     ///
-    /// Returns
-    /// -------
-    /// Task
-    ///
     /// Raises
     /// ------
     /// PlanError
