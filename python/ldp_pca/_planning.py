@@ -120,11 +120,11 @@ class Plan(Answer):
     waves: dict[str, Any] | None
     clipping: dict[str, Any] | None
     # Whether the radius costs too many people.
-    _costs_much: bool = field(repr=False)
+    _costs_much: bool
     # Why two waves are not advised.
-    _advice: str | None = field(repr=False)
+    _advice: str | None
     # The native part's answers for the same collection.
-    _asked: Callable[..., str] = field(repr=False, compare=False)
+    _asked: Callable[..., str] = field(compare=False)
 
     def plot(self, *, ax: Axes | None = None) -> Figure:
         """Draw the predicted share of the structure found against the number of reports, with the answers.

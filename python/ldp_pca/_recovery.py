@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -272,6 +272,8 @@ class Recovery(_Comparable):
     noise_deviation, noise_edge : float
         Standard deviation of one off-diagonal entry of the covariance; the variance that noise alone would give to the
         first component.
+    edge : float
+        The same variance; of components on few features, on so many.
     mean : Mean or None
         Of a task with centring: the components are then of the covariance about it. Without, they are of second
         moments about zero, and a mean away from zero is the first of them.
@@ -333,6 +335,7 @@ class Recovery(_Comparable):
     feature_names: list[str]
     noise_deviation: float
     noise_edge: float
+    edge: float
     mean: Mean | None
     sparse: SparseCertificate | None
     baselines: dict[str, Baseline] | None
@@ -346,9 +349,8 @@ class Recovery(_Comparable):
     unfinished: list[dict[str, Any]]
     seeded: bool
     # The total, at least what the components hold; None where noise could give it.
-    _whole: float | None = field(repr=False)
-    _edge: float = field(repr=False)
-    _stands_out: bool = field(repr=False)
+    _whole: float | None
+    _stands_out: bool
 
     @property
     def support(self) -> list[str]:
@@ -362,11 +364,6 @@ class Recovery(_Comparable):
     def noise(self) -> list[int]:
         """The components that cannot be distinguished from noise, from 0."""
         return [] if self.variances is None else np.flatnonzero(np.isnan(self.variances)).tolist()
-
-    @property
-    def edge(self) -> float:
-        """The variance that noise alone gives to the first component: of components on few features, on so many."""
-        return self._edge
 
     @property
     def notice(self) -> str | None:

@@ -172,7 +172,7 @@ pub(crate) fn answered(
     result["gap"] = json!(answer.found.gap);
     result["marks_of_mean"] = json!(marks);
     result["_whole"] = json!(answer.whole());
-    result["_edge"] = json!(answer.edge());
+    result["edge"] = json!(answer.edge());
     result["_stands_out"] = json!(!answer.standing_out().is_empty());
     result["refined"] = json!(refined);
     result["seeded"] = json!(seeded);
