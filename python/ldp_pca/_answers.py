@@ -9,8 +9,6 @@ from typing import Any, Callable, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Answer", "Bools", "Floats", "made"]
-
 T = TypeVar("T")
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from ._native import Task
 
-__all__ = ["Budget", "budget"]
-
 # Those of the `with` blocks that are open, in whatever thread.
 _active: list[Budget] = []
 # Held where amounts are compared and added, so that of two threads the second sees what the first spent.

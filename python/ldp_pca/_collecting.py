@@ -13,8 +13,6 @@ from ._native import Aggregate, Collection, Task
 from ._progress import Bar, Progress, bar
 from .errors import AggregateError, LdpPcaError, SkippedReportsWarning, placed, warn
 
-__all__ = ["aggregate"]
-
 # Bytes of a plain file that are read at a time.
 _CHUNK = 32 << 20
 # Rows of a Parquet file that are read at a time, unless they are long.

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from ._answers import Answer, Floats, made
 from ._native import Aggregate, _covariance
 
-__all__ = ["Covariance", "Mean", "covariance"]
-
 
 @dataclass(frozen=True, eq=False)
 class Mean(Answer):

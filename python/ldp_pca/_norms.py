@@ -9,8 +9,6 @@ from typing import Any
 from ._answers import Answer
 from ._native import Aggregate, _norms
 
-__all__ = ["Norms", "norms"]
-
 
 @dataclass(frozen=True, eq=False)
 class Norms(Answer):

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ._planning import Plan
     from ._recovery import Recovery
 
-__all__ = ["of_plan", "of_recovery"]
-
 _EDGE: dict[str, Any] = {"linestyle": "--", "color": "gray"}
 
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 Mechanism = Literal["double-cap", "gaussian", "wang-xu"]
 
-__all__ = ["Plan", "ShuffledPlan", "plan", "predict"]
-
 
 @dataclass(frozen=True, eq=False)
 class ShuffledPlan(Answer):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Callable, Protocol, Union
 
-__all__ = ["Bar", "Parts", "Progress", "bar"]
-
 
 class Bar(Protocol):
     """What shows the progress, such as a bar of tqdm."""

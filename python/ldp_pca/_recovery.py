@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Baseline", "Confidence", "Prediction", "Recovery", "SparseCertificate", "recover"]
-
 
 @dataclass(frozen=True, eq=False)
 class Prediction(Answer):

@@ -10,8 +10,6 @@ from ._inputs import arrow_of_pandas, is_from, is_pandas_frame, numbers_of, plai
 from ._native import _infer_schema
 from .errors import SchemaError, SchemaWarning, warn
 
-__all__ = ["infer_schema"]
-
 
 def infer_schema(
     sample: Any,

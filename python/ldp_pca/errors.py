@@ -5,26 +5,6 @@ from __future__ import annotations
 import sys
 import warnings
 
-__all__ = [
-    "AggregateError",
-    "BoundingWarning",
-    "BudgetError",
-    "ClusterError",
-    "LdpPcaError",
-    "NoiseWarning",
-    "PlanError",
-    "RecordError",
-    "RecordWarning",
-    "RecoveryError",
-    "ReportError",
-    "ReportTypeError",
-    "SchemaError",
-    "SchemaWarning",
-    "SeededWarning",
-    "SkippedReportsWarning",
-    "TaskError",
-]
-
 
 class LdpPcaError(Exception):
     """The base class of every exception of this package.
