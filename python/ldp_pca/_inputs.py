@@ -82,7 +82,11 @@ def _records_of(records: Any, ignored: Iterable[str], named: Iterable[str]) -> A
         unread = frozenset(ignored)
         frame = records.loc[:, [name not in unread for name in names]]
         table = arrow_of_pandas(frame)
-        return _mappings(frame) if table is None else table
+        if table is not None:
+            return table
+        # Columns of several types.
+        names = [str(name) for name in frame.columns]
+        return NamedRows(names, (dict(zip(names, row)) for row in frame.itertuples(index=False, name=None)))
     if hasattr(records, "__arrow_c_stream__") or hasattr(records, "__arrow_c_array__"):
         return _checked(records, named)
     if isinstance(records, Sequence) and not isinstance(records, (str, bytes, bytearray)):
@@ -290,12 +294,6 @@ def _name(key: Any) -> str:
         return str(key)
     except Exception:  # noqa: BLE001
         return ""
-
-
-def _mappings(frame: Any) -> NamedRows:
-    """The rows of a frame, for columns of several types."""
-    names = [str(name) for name in frame.columns]
-    return NamedRows(names, (dict(zip(names, row)) for row in frame.itertuples(index=False, name=None)))
 
 
 def _in_row(row: int, problem: str) -> RecordError:

@@ -83,12 +83,6 @@ def valid_reports(batches: Iterable[pa.RecordBatch], job: Job, partition: int) -
         yield pa.record_batch([partial.valid(column)], names=["report"])
 
 
-def drain(batches: Iterator[pa.RecordBatch]) -> None:
-    """Read to the end: Spark has no good use for a worker that leaves some of its input."""
-    for _ in batches:
-        pass
-
-
 def fingerprints(ids: np.ndarray[Any, Any], keys: tuple[int, int, int]) -> np.ndarray[Any, Any]:
     """64 bits per id, given as n x 2 words: equal ids have equal ones, and others nearly never."""
     first, second, third = (np.uint64(key) for key in keys)
@@ -123,7 +117,9 @@ class _Partial:
         try:
             yield from self.check_rows(batches)
         except LdpPcaError as error:
-            drain(batches)
+            # Read to the end: Spark has no good use for a worker that leaves some of its input.
+            for _ in batches:
+                pass
             # As a row like others, for Spark would try a task that raises again and again.
             told = json.dumps(_told(error, self.partition))
             if self.failures is not None:
@@ -254,7 +250,8 @@ class Merge:
             return
         self.sum_suspects()
         yield from self.compare_prints()
-        yield 0, NOTE, 0, json.dumps(self.note()).encode()
+        counts = {name: count % (1 << 64) for name, count in self.counts.items()}
+        yield 0, NOTE, 0, json.dumps({"counts": counts, "first": self.first_skipped}).encode()
         for part, words in self.states.items():
             yield 0, STATE, part, words
         if self.tags:
@@ -343,11 +340,6 @@ class Merge:
             repeated = np.concatenate(self.repeated)
             for part in _parts(repeated, self.job.row_bytes):
                 yield 0, REPEATED, 0, part
-
-    def note(self) -> dict[str, Any]:
-        """What was counted."""
-        counts = {name: count % (1 << 64) for name, count in self.counts.items()}
-        return {"counts": counts, "first": self.first_skipped}
 
 
 def state_rows(sums: Aggregate, prints: int, group: int, job: Job) -> Iterator[Row]:

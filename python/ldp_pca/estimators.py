@@ -640,9 +640,8 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     def _randomized(self, X: Any, aggregate: Aggregate) -> Aggregate:  # noqa: N803
         """Randomize every row and add its report to the sums."""
-        task, threads, seed = aggregate.task, self._threads(), None
-        if self.random_state is not None:
-            seed = _seed(self.random_state)
+        task, threads = aggregate.task, self._threads()
+        seed = None if self.random_state is None else _seed(self.random_state)
         book(task, self._counted_in)
         self._collected = False
         # Reports of an earlier call stay seeded.

@@ -155,21 +155,17 @@ def _settings(spark: SparkSession, task: Task) -> Iterator[int]:
 
 
 def _job(spark: SparkSession, task: Task, row_bytes: int, skip_invalid: bool) -> stages.Job:
+    # As many as Spark's shuffle has partitions; its own default where the platform chooses ("auto").
+    partitions = str(spark.conf.get("spark.sql.shuffle.partitions", "200"))
     return stages.Job(
         task=task.to_json(),
         keys=(secrets.randbits(64) | 1, secrets.randbits(64) | 1, secrets.randbits(64) | 1),
-        buckets=_buckets(spark),
+        buckets=int(partitions) if partitions.isdigit() else 200,
         groups=_GROUPS,
         row_bytes=row_bytes,
         most_repeated=max(1, min(_MOST_SUSPECTS, _SUSPECT_BYTES // task.report_bytes)),
         skip_invalid=skip_invalid,
     )
-
-
-def _buckets(spark: SparkSession) -> int:
-    """As many as Spark's shuffle has partitions; its own default where the platform chooses ("auto")."""
-    partitions = str(spark.conf.get("spark.sql.shuffle.partitions", "200"))
-    return int(partitions) if partitions.isdigit() else 200
 
 
 def _sum_once(reports: DataFrame, task: Task, job: stages.Job) -> tuple[Aggregate, Counts]:
