@@ -2,8 +2,8 @@
 
     python3 -m pip install mpmath && python3 tests/independent/composition.py
 
-Every method's theorem is written out here once more, in 40 digits; sums are of fractions. Rust, JavaScript and Python
-read the file. A new case needs its name, its delta and its parts: what a ledger adds up is stated with a Gaussian, and
+Every method's theorem is written out here once more, in 40 digits; sums are of fractions. Rust and JavaScript read the
+file. A new case needs its name, its delta and its parts: what a ledger adds up is stated with a Gaussian, and
 follows from other losses.
 """
 
