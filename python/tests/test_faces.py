@@ -123,12 +123,19 @@ def files(folder: Path) -> list[Path]:
     # Parquet's reader has no dictionaries of booleans.
     frame(SMOKER, pd.Categorical(GRADE)).to_parquet(folder / "coded.parquet", index=False)
     frame(pd.Categorical(SMOKER), pd.Categorical(GRADE)).to_feather(folder / "coded.feather")
+    table = pa.Table.from_pandas(nullable.astype({"age": "float32"}), preserve_index=False)
+    options = {"data_page_version": "2.0", "use_dictionary": False, "row_group_size": 4}
+    pa.parquet.write_table(table, folder / "second.parquet", **options)
+    with pa.ipc.new_stream(folder / "stream.arrows", table.schema) as stream:
+        stream.write_table(table, max_chunksize=4)
     polar = pl.DataFrame({"smoker": SMOKER, "grade": GRADE, "plan": PLAN, "age": AGE})
     polar.write_parquet(folder / "polars.parquet")
     polar.write_csv(folder / "polars.csv")
+    polar.write_ipc(folder / "polars.arrow", compression="zstd")
+    polar.write_ipc_stream(folder / "polars.arrows")
     (folder / "pandas.csv").write_text(CSV)
     (folder / "shouted.csv").write_text(CSV.replace("True", "TRUE").replace("False", "FALSE"))
-    return [path for kind in ("csv", "parquet", "feather") for path in sorted(folder.glob(f"*.{kind}"))]
+    return sorted(folder.iterdir())
 
 
 @pytest.mark.parametrize("columns", SCHEMAS)
