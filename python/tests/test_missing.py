@@ -266,29 +266,6 @@ def test_estimators_take_what_is_missing_for_zero(kind: Any, radius: float | Non
         np.testing.assert_array_equal(fitted.transform(form), same.transform(given), err_msg=name)
 
 
-@pytest.mark.sampling
-def test_missing_values_shrink_entries_by_the_share_of_records_that_have_both() -> None:
-    """docs/records.md says so. 4.9 deviations of the noise, for 20 entries, are an error of 2e-5."""
-    rng = np.random.default_rng(6)
-    count, shares = 200_000, np.array([1.0, 0.8, 0.5, 0.8])
-    spread, mean = np.array([0.3, 0.2, 0.2, 0.1]), np.array([0.2, 0.1, 0.0, -0.1])
-    rows = rng.normal(size=(count, 1)) * spread + mean
-    rows[rng.random(rows.shape) >= shares] = NAN
-    both = np.where(np.eye(4, dtype=bool), shares, np.outer(shares, shares))
-    present = np.nan_to_num(rows)
-    moments = present.T @ present / count
-    np.testing.assert_allclose(moments, both * (np.outer(spread, spread) + np.outer(mean, mean)), atol=0.001)
-    np.testing.assert_allclose(present.mean(axis=0), shares * mean, atol=0.003)
-    estimates = []
-    for centring in (False, True):
-        task = Task(4, epsilon=6.0, bounding=2.0, centring=centring)
-        aggregate = ldp_pca.aggregate(Randomizer(task).randomize(rows, insecure_seed=1), task)
-        estimates.append(ldp_pca.covariance(aggregate))
-    found = estimates[1].mean
-    assert np.abs(estimates[0].matrix - moments).max() < 4.9 * np.sqrt(2) * estimates[0].noise_deviation < 0.02
-    assert np.abs(found.values - present.mean(axis=0)).max() < 4.9 * found.noise_deviation < 0.04
-
-
 def test_a_schema_is_read_past_missing_values() -> None:
     frame = pd.DataFrame({"age": [1, None, -4.0], "plan": ["a", None, "b"], "none": [None] * 3, "full": [1, 2, 4]})
     table = pa.Table.from_pandas(frame, preserve_index=False)
