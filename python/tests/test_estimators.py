@@ -83,6 +83,7 @@ def test_it_comes_near_the_components_without_privacy(rows: np.ndarray, centring
 
 def test_projections_come_back(rows: np.ndarray) -> None:
     pca = LocalPCA(6, epsilon=2.0, radius=7.0, random_state=1).fit(rows)
+    assert pca.noise_variance_ == 0.0
     np.testing.assert_allclose(pca.inverse_transform(pca.transform(rows)), rows, atol=1e-9)
     with pytest.raises(ValueError, match="matmul"):
         pca.inverse_transform(np.ones((2, 5)))
@@ -548,10 +549,13 @@ def test_reports_of_more_rows_are_added(rows: np.ndarray) -> None:
 
 
 @pytest.mark.sampling
-def test_whitened_projections_have_the_variance_1(rows: np.ndarray) -> None:
+def test_variances_are_those_of_scikit_learn_and_whitened_projections_have_the_variance_1(rows: np.ndarray) -> None:
     white = LocalPCA(2, epsilon=8.0, radius=7.0, whiten=True, random_state=1).fit(rows)
     np.testing.assert_allclose(white.transform(rows).var(axis=0), [1.0, 1.0], rtol=0.2)
     plain = LocalPCA(2, epsilon=8.0, radius=7.0, random_state=1).fit(rows)
+    np.testing.assert_allclose(plain.singular_values_, PCA(2).fit(rows).singular_values_, rtol=0.1)
+    # Four variances of 0.01, beside an edge of the noise of some 0.5.
+    assert np.isnan(plain.noise_variance_) or plain.noise_variance_ < plain.noise_edge_
     np.testing.assert_allclose(
         white.inverse_transform(white.transform(rows)), plain.inverse_transform(plain.transform(rows)), atol=1e-9
     )
@@ -624,16 +628,6 @@ def test_where_nothing_stands_out_there_is_one_component_and_a_word(rows: np.nda
         assert (model.n_components_, model.recovery_.noise) == (1, [0])
         with pytest.raises(RecoveryError, match="no component stands out"):
             recover(model.aggregate_, "auto")
-
-
-@pytest.mark.sampling
-def test_the_variance_is_that_of_scikit_learn_where_the_noise_is_small(rows: np.ndarray) -> None:
-    ours = LocalPCA(2, epsilon=8.0, radius=7.0, random_state=1).fit(rows)
-    theirs = PCA(2).fit(rows)
-    np.testing.assert_allclose(ours.singular_values_, theirs.singular_values_, rtol=0.1)
-    # Four variances of 0.01, beside an edge of the noise of some 0.5.
-    assert np.isnan(ours.noise_variance_) or ours.noise_variance_ < ours.noise_edge_
-    assert LocalPCA(None, epsilon=8.0, radius=7.0, random_state=1).fit(rows).noise_variance_ == 0.0
 
 
 def test_a_lazy_frame_is_read(rows: np.ndarray) -> None:
