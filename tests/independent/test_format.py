@@ -69,11 +69,14 @@ def check_tasks(cases):
 
 
 def check_reports(cases):
-    """Digests, reports and aggregates; and that the estimates are finite and symmetric."""
+    """Digests, reports and aggregates; and that the estimates of those that have one are finite and symmetric."""
     reports = 0
     for case in cases:
         name, task = case["name"], wire.Task.read(json.dumps(case["task"]))
         expect(f"{name}: digest", task.digest.hex(), case["digest"])
+        if "first" in case:
+            parent = wire.Task.read(json.dumps(case["first"])).digest.hex()
+            expect(f"{name}: parent", parent, task.refinement["parent"])
         aggregate = wire.Aggregate(task)
         for number, item in enumerate(case["reports"]):
             report = wire.make_report(task, item["record"], wire.Stream.seeded(bytes.fromhex(item["seed"])))
@@ -87,33 +90,13 @@ def check_reports(cases):
         decoded = wire.Aggregate.decode(task, data)
         expect(f"{name}: read and written", decoded.encode(), data)
         check_merging(name, task, case["reports"], data)
-        moments, mean = wire.estimate(task, decoded)
-        check_shape(name, task, moments, mean)
-        check_close(f"{name}: second moment", sum(moments, []), case["second_moment"])
-        check_close(f"{name}: mean", mean or [], case["mean"])
+        if "second_moment" in case:
+            moments, mean = wire.estimate(task, decoded)
+            check_shape(name, task, moments, mean)
+            check_close(f"{name}: second moment", sum(moments, []), case["second_moment"])
+            check_close(f"{name}: mean", mean or [], case["mean"])
         check_strict(name, task, bytes.fromhex(case["reports"][0]["report"]), data)
     return f"{len(cases)} tasks, {reports} reports, {len(cases)} aggregates"
-
-
-def check_sums(cases):
-    """Digests, reports and aggregates of refinements, and of tasks about lengths."""
-    reports = 0
-    for case in cases:
-        name, task = case["name"], wire.Task.read(json.dumps(case["task"]))
-        expect(f"{name}: digest", task.digest.hex(), case["digest"])
-        if "first" in case:
-            parent = wire.Task.read(json.dumps(case["first"])).digest.hex()
-            expect(f"{name}: parent", parent, task.refinement["parent"])
-        aggregate = wire.Aggregate(task)
-        for number, item in enumerate(case["reports"]):
-            report = wire.make_report(task, item["record"], wire.Stream.seeded(bytes.fromhex(item["seed"])))
-            expect(f"{name}: report {number}", report.hex(), item["report"])
-            aggregate.add(report)
-            reports += 1
-        expect(f"{name}: aggregate", aggregate.encode().hex(), case["aggregate"])
-        again = wire.Aggregate.decode(task, aggregate.encode()).encode()
-        expect(f"{name}: read and written", again.hex(), case["aggregate"])
-    return f"{len(cases)} tasks, {reports} reports"
 
 
 def check_merging(name, task, items, data):
@@ -389,7 +372,6 @@ def main():
     here = Path(__file__).resolve().parent
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else here.parent / "vectors"
     kinds = {"tasks.json": check_tasks, "ids.json": check_ids, "scores.json": check_components}
-    kinds["refined.json"] = kinds["norms.json"] = check_sums
     folders = ("v1", "aggregates", "components")
     files = sorted(path for name in folders for path in folder.glob(f"{name}/*.json"))
     if not kinds.keys() <= {path.name for path in files}:
