@@ -17,8 +17,6 @@ import pytest
 
 from ldp_pca import Randomizer, RecordError, Task, infer_schema
 
-Command = Callable[..., dict[str, Any]]
-
 SMOKER = [True, False, None, True, False, True]
 GRADE = [3, None, -1, 2, 3, -1]
 PLAN = ["free", "paid", "free", None, "paid", "free"]
@@ -139,7 +137,7 @@ def files(folder: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize("columns", SCHEMAS)
-def test_files_have_the_same_features(tmp_path: Path, command: Command, columns: str) -> None:
+def test_files_have_the_same_features(tmp_path: Path, command, columns: str) -> None:
     records = files(tmp_path)
     task, output = tmp_path / "task.json", tmp_path / "features.npy"
     Task(columns, epsilon=2).save(task)
@@ -148,7 +146,7 @@ def test_files_have_the_same_features(tmp_path: Path, command: Command, columns:
         np.testing.assert_array_equal(np.load(output), expected(), err_msg=path.name)
 
 
-def test_each_face_infers_categories_that_all_others_find(tmp_path: Path, command: Command) -> None:
+def test_each_face_infers_categories_that_all_others_find(tmp_path: Path, command) -> None:
     schemas = []
     for path in files(tmp_path):
         command("schema", "infer", path, "--categorical", "grade", "-o", tmp_path / "schema.json", "--force")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,6 @@ from sklearn.utils import get_tags
 
 import ldp_pca
 from ldp_pca import Aggregate, LocalPCA, Randomizer, SchemaError, Task, infer_schema
-
-Command = Callable[..., dict[str, Any]]
 
 NAN = float("nan")
 COLUMNS = [
@@ -165,7 +162,7 @@ def test_every_missing_value_by_position_contributes_nothing() -> None:
 
 @pytest.mark.parametrize("missing", ["", "NA", "nan", "<NA>", "null", " None "])
 def test_files_of_the_command_line_have_the_same_reports(
-    named: Randomizer, command: Command, tmp_path: Path, missing: str
+    command, named: Randomizer, tmp_path: Path, missing: str
 ) -> None:
     lines = [",".join(str(number(value, missing)) for value in row) for row in zip(AGES, PLANS, HEIGHTS)]
     (tmp_path / "records.csv").write_text("\n".join(["age,plan,height", *lines]) + "\n")

@@ -40,13 +40,6 @@ WAIT = 300
 WaitFor = Callable[[Callable[[], bool], str], None]
 
 
-@pytest.mark.parametrize("name", ["dense 40", "dense 400", "compact"])
-def test_the_state_is_the_command_lines(spark: Any, made: Callable[[str], Any], name: str) -> None:
-    reports = made(name)
-    total = aggregate(spark.read.parquet(str(reports.parquet)), reports.task)
-    assert total.to_bytes() == reports.state
-
-
 @pytest.mark.parametrize("victim", ["executor", "worker"])
 @pytest.mark.parametrize("name", ["dense 40", "dense 400", "compact"])
 def test_a_process_that_dies_amid_the_job_changes_nothing(
