@@ -1,6 +1,6 @@
 """Throughput of ldp_pca.spark beside the embedded paths, on the same reports, in one run.
 
-    LDP_PCA_BIN=target/release/ldp-pca python python/benches/spark.py [--reports 8000000] [--dense 20000] [--json]
+    LDP_PCA_BIN=target/release/ldp-pca python python/benches/spark.py [--reports 8000000] [--dense 20000]
 
 Reports are synthetic (random ids and payloads with their checksums), in eight Parquet files with row groups of
 131,072. Spark is ``local-cluster[2,1,2048]``: two executor processes of one core. The first run warms it up and is
@@ -13,7 +13,6 @@ with two threads.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import subprocess
@@ -41,33 +40,22 @@ def main() -> None:
     arguments.add_argument("--reports", type=int, default=8_000_000, help="double-cap reports, d = 40")
     arguments.add_argument("--dense", type=int, default=20_000, help="Gaussian reports of 80 kB, d = 400")
     arguments.add_argument("--runs", type=int, default=5)
-    arguments.add_argument("--master", default="local-cluster[2,1,2048]")
-    arguments.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE")
-    arguments.add_argument("--json", action="store_true", help="one JSON document instead of text")
     options = arguments.parse_args()
-    spark = session(options.master, options.conf)
-    results = []
+    spark = session()
     with tempfile.TemporaryDirectory() as folder:
         for mechanism, dimension, count in (("double-cap", 40, options.reports), ("gaussian", 400, options.dense)):
             if count:
-                results.append(measure(spark, Path(folder) / mechanism, mechanism, dimension, count, options.runs))
-                if not options.json:
-                    show(results[-1])
-    if options.json:
-        json.dump({"spark": spark.version, "master": options.master, "results": results}, sys.stdout, indent=2)
+                show(measure(spark, Path(folder) / mechanism, mechanism, dimension, count, options.runs))
     spark.stop()
 
 
-def session(master: str, conf: list[str]) -> Any:
-    """Start Spark, in as many processes as the master says."""
+def session() -> Any:
+    """Start Spark."""
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master(master).config("spark.ui.enabled", "false")
+    builder = SparkSession.builder.master("local-cluster[2,1,2048]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.ui.showConsoleProgress", "false")
-    for setting in conf:
-        key, _, value = setting.partition("=")
-        builder = builder.config(key, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     return spark
@@ -75,7 +63,9 @@ def session(master: str, conf: list[str]) -> Any:
 
 def measure(spark: Any, folder: Path, mechanism: str, dimension: int, count: int, runs: int) -> dict[str, Any]:
     """Measure one mechanism."""
-    task = make_task(folder, mechanism, dimension)
+    folder.mkdir()
+    task = ldp_pca.Task(dimension, epsilon=4, mechanism=mechanism)
+    task.save(folder / "task.json")
     make_reports(folder, task, count)
     whole = folder / "whole.ldpa"
     command = [BINARY, "aggregate", "--task", str(folder / "task.json"), "--output", str(whole), "--threads", "2"]
@@ -104,14 +94,6 @@ def measure(spark: Any, folder: Path, mechanism: str, dimension: int, count: int
         "spark_to_cli": min(cli) / min(on_spark),
         "spark_to_embedded": min(embedded) / min(on_spark),
     }
-
-
-def make_task(folder: Path, mechanism: str, dimension: int) -> ldp_pca.Task:
-    """Write a task."""
-    folder.mkdir()
-    task = ldp_pca.Task(dimension, epsilon=4, mechanism=mechanism)
-    task.save(folder / "task.json")
-    return task
 
 
 def make_reports(folder: Path, task: ldp_pca.Task, count: int) -> None:
