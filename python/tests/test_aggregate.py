@@ -230,14 +230,6 @@ def test_what_are_no_reports_is_refused(task: Task, reports, error, words: str) 
     assert sums.records == 0
 
 
-def test_nulls_are_left_out_where_invalid_rows_are(task: Task, reports: Reports) -> None:
-    rows = list(reports)
-    collection = Collection(task, skip_invalid=True)
-    assert collection.update(pa.array([rows[0], None, b"x", rows[1]])) == 2
-    assert (collection.records, collection.skipped) == (2, 2)
-    assert collection.first_skipped == "row 1: null or no bytes instead of a report: drop such rows before"
-
-
 def test_states_that_are_not_the_tasks_are_refused(task: Task, aggregate: Aggregate) -> None:
     state = aggregate.to_bytes()
     other = Task(8, epsilon=1.0, folds=3)

@@ -65,15 +65,3 @@ def test_bytes_of_any_kind_are_refused_or_summed(data: bytes, width: int) -> Non
         except ReportError:
             assert len(given_data) > 0
     assert aggregate == Aggregate(TASK)
-
-
-@settings(deadline=None)
-@given(st.lists(st.integers(0, 39), max_size=60), st.integers(1, 5))
-def test_duplicates_count_once_however_they_are_grouped(places: list[int], parts: int) -> None:
-    collection = Collection(TASK, threads=2)
-    for part in range(parts):
-        collection.update([GOOD[place] for place in places[part::parts]])
-    once = Aggregate(TASK)
-    once.update([GOOD[place] for place in sorted(set(places))])
-    assert collection.aggregate() == once
-    assert collection.duplicates == len(places) - len(set(places))

@@ -52,7 +52,7 @@ def test_a_clean_environment_runs_it_with_what_it_depends_on(wheel: Path, tmp_pa
     run = [python, "-I", "-c", EXAMPLE, json.dumps(TASK)]
     answer = json.loads(subprocess.run(run, check=True, capture_output=True, text=True).stdout)
     version = wheel.name.split("-")[1]
-    # An import that brings in nothing large is a short one; benches/import_time.py has the figures.
+    # An import that brings in nothing large is a short one.
     assert answer == {"heavy": [], "records": 10, "version": version}
 
 
