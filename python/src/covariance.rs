@@ -9,9 +9,9 @@ use pyo3::prelude::*;
 use serde_json::json;
 
 use crate::aggregate::Aggregate;
-use crate::error::{RecoveryError, named, raised};
+use crate::error::{RecoveryError, named};
 use crate::parameters;
-use crate::signals::waited;
+use crate::signals::computed;
 
 const DENOISINGS: [(&str, Denoising); 4] = [
     ("frobenius", Denoising::Frobenius),
@@ -34,13 +34,13 @@ pub(crate) fn _covariance<'py>(
         let problem = format!("there is no fold {fold}: the task has {folds}, counted from 0");
         return Err(RecoveryError::new_err(problem));
     }
-    let estimated = waited(py, None, move |_| {
+    let (matrix, result) = computed(py, move || {
         let (aggregate, task) = (aggregate.get(), aggregate.get().task_of());
         let sums = aggregate.locked();
         let chosen = |index: usize| fold.is_none_or(|fold| index == fold);
-        let covariance = Covariance::of_folds(Reports::one(&sums, task), chosen).map_err(Error::from)?;
+        let covariance = Covariance::of_folds(Reports::one(&sums, task), chosen)?;
         drop(sums);
-        let denoised = way.apply(&covariance).map_err(Error::from)?;
+        let denoised = way.apply(&covariance)?;
         let mut result = json!(denoised);
         result["records"] = json!(covariance.records());
         result["feature_names"] = json!(task.schema().feature_names());
@@ -49,7 +49,6 @@ pub(crate) fn _covariance<'py>(
         result["mean"] = json!(mean_answer(&covariance, task));
         Ok::<_, Error>((denoised.matrix, result.to_string()))
     })?;
-    let (matrix, result) = estimated.map_err(raised)?;
     let matrix = PyArray1::from_slice(py, matrix.as_slice()).reshape([matrix.ncols(), matrix.nrows()])?;
     Ok((matrix, result))
 }

@@ -1,6 +1,7 @@
 //! Planning, as `ldp-pca plan` does it; `ldp_pca/_planning.py` wraps it.
 
 use ldp_pca::covariance::Covariance;
+use ldp_pca::error::Error;
 use ldp_pca::internal::decimal::Decimal;
 use ldp_pca::internal::lengths::Clipping;
 use ldp_pca::internal::waves::Waves;
@@ -16,7 +17,7 @@ use crate::aggregate::Aggregate;
 use crate::error::{PlanError, raised};
 use crate::norms::of as lengths;
 use crate::parameters;
-use crate::signals::waited;
+use crate::signals::computed;
 use crate::task::{centring_of, family, radius_of};
 
 /// Answers all questions, as JSON.
@@ -71,7 +72,7 @@ pub(crate) fn _plan(
         return Err(PlanError::new_err("radius and norms beside an aggregate: its task says what they are"));
     }
     let (planner, epsilon, clipping) = match (aggregate, dimension, spectrum, epsilon) {
-        (Some(aggregate), None, None, None) => waited(py, None, move |_| of_aggregate(aggregate.get(), rank))??,
+        (Some(aggregate), None, None, None) => computed(py, move || of_aggregate(aggregate.get(), rank))?,
         (None, Some(dimension), Some(signals), Some(epsilon)) => {
             let family = family(&mechanism, delta, candidates, cap)?;
             let centring = centring.map(centring_of).transpose()?.flatten();
@@ -101,11 +102,10 @@ pub(crate) fn _plan(
     };
     let goal = Goal { records, target, share, shuffled, hostile: None };
     let notes = planner.notes();
-    let answered = waited(py, None, move |_| -> Result<_, PredictionError> {
+    let (waves, plan) = computed(py, move || -> Result<_, PredictionError> {
         let waves = people.map(|people| Waves::new(&planner, epsilon, people)?.best()).transpose()?;
         Ok((waves, planner.plan(epsilon, &goal)?))
     })?;
-    let (waves, plan) = answered.map_err(raised)?;
     let mut result = json!(plan);
     result["guarantee"] = json!(plan.guarantee.to_string());
     result["notes"] = json!(notes);
@@ -117,12 +117,11 @@ pub(crate) fn _plan(
 }
 
 /// As for another collection like this one, with what the radius costs where records are clipped.
-fn of_aggregate(aggregate: &Aggregate, rank: Rank) -> PyResult<(Planner, Epsilon, Option<Clipping>)> {
+fn of_aggregate(aggregate: &Aggregate, rank: Rank) -> Result<(Planner, Epsilon, Option<Clipping>), Error> {
     let task = aggregate.task_of();
     let sums = aggregate.locked().clone();
-    let covariance = Covariance::estimate(&sums, task).map_err(raised)?;
-    let spectrum = Spectrum::of_estimate(&covariance).map_err(raised)?;
-    let planner = Planner::of_task(spectrum, rank, task).map_err(raised)?;
+    let covariance = Covariance::estimate(&sums, task)?;
+    let planner = Planner::of_task(Spectrum::of_estimate(&covariance)?, rank, task)?;
     let clipping = Clipping::of_estimate(&covariance, task);
     Ok((planner, task.guarantee().epsilon, clipping))
 }

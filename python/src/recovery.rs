@@ -22,7 +22,7 @@ use serde_json::json;
 use crate::aggregate::Aggregate;
 use crate::error::{RecoveryError, named, raised};
 use crate::parameters;
-use crate::signals::{Shown, waited};
+use crate::signals::{Shown, computed, waited};
 use crate::task::unmarked;
 
 /// The components of an answer, one in each row, and the rest of it as JSON.
@@ -127,11 +127,10 @@ pub(crate) fn _share_found(
     covariance: PyReadonlyArray2<'_, f64>,
 ) -> PyResult<Option<f64>> {
     let (ours, covariance) = (span(&components).map_err(raised)?, transposed(&covariance));
-    let found = waited(py, None, move |_| -> Result<_, Error> {
+    computed(py, move || -> Result<_, Error> {
         let best = principal_components(&covariance, Rank::new(ours.rank())?)?;
         Ok(share_found(&ours, &Subspace::new(&best.vectors)?, &covariance)?)
-    })?;
-    found.map_err(raised)
+    })
 }
 
 fn span(components: &PyReadonlyArray2<'_, f64>) -> Result<Subspace, SubspaceError> {

@@ -15,7 +15,7 @@ use crate::error::{PlanError, RecoveryError, raised};
 use crate::parameters;
 use crate::records::Records;
 use crate::recovery::{Answered, answered};
-use crate::signals::waited;
+use crate::signals::computed;
 use crate::task::Task;
 
 /// Public records in the place of a first wave, such as a survey that was published (docs/refinement.md). They are
@@ -164,11 +164,10 @@ pub(crate) fn _refined_task(
         }
         First::Sums(aggregate) => {
             let rank = checked(rank, records)?;
-            let made = waited(py, None, move |_| {
+            computed(py, move || {
                 let sums = aggregate.get().locked().clone();
                 SecondTask::of(&sums, &task.get().0, rank, records)
-            });
-            made?.map_err(raised)?
+            })?
         }
     };
     match (waves.refused, anyway) {
@@ -188,14 +187,13 @@ fn second_task(
     let rank = checked(rank, records)?;
     let records = records
         .ok_or_else(|| PlanError::new_err("a sample needs records, the number of people that are asked about it"))?;
-    let made = waited(py, None, move |_| {
+    computed(py, move || {
         let PublicSample { task, sample } = sample.get();
         let task = &task.get().0;
         // Refused for what it is: the prediction would have other words.
         SecondTask::placeholder(task, rank)?;
         sample.second_task(task, rank, records, error)
-    });
-    made?.map_err(raised)
+    })
 }
 
 fn checked(rank: usize, records: Option<u64>) -> PyResult<Rank> {
@@ -216,7 +214,7 @@ pub(crate) fn _recover_refined(
     let rank = Rank::new(rank).map_err(raised)?;
     refinement_of(first.task(), rank, refined.get().task_of()).map_err(raised)?;
     let seeded = refined.get().seeded() || matches!(&first, First::Sums(aggregate) if aggregate.get().seeded());
-    let recovered = waited(py, None, move |_| -> Result<_, Error> {
+    let (answer, facts) = computed(py, move || -> Result<_, Error> {
         let (task, second) = (first.task(), refined.get().task_of());
         let others = refined.get().locked().clone();
         Ok(match &first {
@@ -226,7 +224,6 @@ pub(crate) fn _recover_refined(
             }
             First::Sample(sample) => sample.get().sample.answer(task, (&others, second), rank)?,
         })
-    });
-    let (answer, facts) = recovered?.map_err(raised)?;
+    })?;
     answered(py, answer, Some(facts), seeded)
 }

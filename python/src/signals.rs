@@ -9,9 +9,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use ldp_pca::error::Error;
 use ldp_pca::recovery::Part;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+
+use crate::error::raised;
 
 /// How often the interpreter is asked. Asking takes its lock, which another thread may hold for 5 ms.
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -110,4 +113,12 @@ pub(crate) fn waited<T: Send + 'static>(
         }
     };
     heard().inspect_err(|_| waiting.left.store(true, Ordering::Relaxed))
+}
+
+/// Runs a kernel that shows no progress as [`waited`] does, and raises its error.
+pub(crate) fn computed<T: Send + 'static, E: Into<Error> + Send + 'static>(
+    py: Python<'_>,
+    kernel: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> PyResult<T> {
+    waited(py, None, move |_| kernel())?.map_err(raised)
 }
