@@ -324,17 +324,21 @@ def excess_sum(draws, counted, idle, second, third):
     return total
 
 
-@section(digits=50)
-def blanket(bound, local, candidates, cap, reports, epsilon):
-    """The statement of src/privacy/amplification/blanket.rs, for `bound` 0 of every randomizer and 1 of caps."""
+def blanket_of(bound, local, candidates, cap, epsilon):
+    """The statement of src/privacy/amplification/blanket.rs, for `bound` 0 of every randomizer and 1 of caps: the
+    probabilities of counted and of idle draws, gain, loss and cost of one, and the factor."""
     e, growth = mp.exp(mpf(local)), mp.expm1(mpf(epsilon))
     gain, loss = e - growth - 1, e * (growth + 1) - 1
     if bound == 0:
-        counted, idle, cost, factor = 1 / (2 * e), mpf(0), mpf(0), 2 * e / (e + 1)
-    else:
-        total = cap * e + candidates - cap
-        counted, idle = min(cap, candidates - cap) / total, abs(candidates - 2 * cap) / total
-        cost, factor = (growth if 2 * cap <= candidates else e * growth), mpf(1)
+        return 1 / (2 * e), mpf(0), (gain, loss, mpf(0)), 2 * e / (e + 1)
+    total = cap * e + candidates - cap
+    counted, idle = min(cap, candidates - cap) / total, abs(candidates - 2 * cap) / total
+    return counted, idle, (gain, loss, growth if 2 * cap <= candidates else e * growth), mpf(1)
+
+
+@section(digits=50)
+def blanket(bound, local, candidates, cap, reports, epsilon):
+    counted, idle, (gain, loss, cost), factor = blanket_of(bound, local, candidates, cap, epsilon)
     return around(factor * gain / reports * excess_sum(reports, counted, idle, loss / gain, cost / gain))
 
 

@@ -11,7 +11,7 @@ import math
 import dp_accounting
 import numpy
 from dp_accounting import rdp
-from margins import divergence_of_cap, write_again
+from margins import blanket_of, divergence_of_cap, write_again
 from mpmath import mp
 from scipy import stats
 
@@ -49,7 +49,7 @@ def gaussian(case):
 
 
 def shuffled_delta(counted, idle, costs, factor, n):
-    """The statement of src/privacy/amplification/blanket.rs, (f / n) E[(gain a - loss b - cost c)_+], by summation.
+    """The statement of `blanket_of`, (f / n) E[(gain a - loss b - cost c)_+], by summation.
 
     Over every number t = a + b of counted draws and, given it, every number c of idle ones; a is binomial given t, and
     its part above the threshold is a difference of two of scipy's survival functions.
@@ -75,15 +75,10 @@ def likely_counts(n, p):
 
 
 def shuffle(case):
-    epsilon0, candidates, cap, n = case["epsilon0"], case["candidates"], case["cap"], case["reports"]
-    up, growth = math.exp(epsilon0), math.expm1(case["epsilon"])
-    gain, loss = up - growth - 1, up * (growth + 1) - 1
-    if case["bound"] == "any":
-        return {"delta": shuffled_delta(1 / (2 * up), 0, (gain, loss, 0), 2 * up / (up + 1), n)}
-    total = cap * up + candidates - cap
-    counted, idle = min(cap, candidates - cap) / total, abs(candidates - 2 * cap) / total
-    cost = growth if 2 * cap <= candidates else up * growth
-    return {"delta": shuffled_delta(counted, idle, (gain, loss, cost), 1, n)}
+    bound = int(case["bound"] != "any")
+    counted, idle, costs, factor = blanket_of(bound, case["epsilon0"], case["candidates"], case["cap"], case["epsilon"])
+    costs = [float(cost) for cost in costs]
+    return {"delta": shuffled_delta(float(counted), float(idle), costs, float(factor), case["reports"])}
 
 
 if __name__ == "__main__":
