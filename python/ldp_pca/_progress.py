@@ -18,11 +18,9 @@ class Bar(Protocol):
 class _Silent:
     """A bar that shows nothing."""
 
-    def update(self, n: int, /) -> None:
-        """Do nothing."""
+    def update(self, n: int, /) -> None: ...
 
-    def close(self) -> None:
-        """Do nothing."""
+    def close(self) -> None: ...
 
 
 #: Whether to show the progress, with tqdm, or what makes a bar: it is called with ``total``, ``unit`` and ``desc``.

@@ -278,6 +278,8 @@ def _remedy() -> str:
 @contextmanager
 def _explained(spark: SparkSession) -> Iterator[None]:
     """Raises a short error with the remedy where Spark's own is a long trace without one."""
+    from pyspark.errors import PythonException
+
     try:
         yield
     except LdpPcaError:
@@ -292,19 +294,14 @@ def _explained(spark: SparkSession) -> Iterator[None]:
                 said = f"the executors' Python{name} {problem.format(*found.groups())}"
                 raise ClusterError(f"{said}: {_remedy()}") from None
         single = None if context is None else _ONE_TRY.fullmatch(context.master)
-        if single is not None and _task_failed(error):
+        # The first is what Python code raised, without Spark's words about its task.
+        failed = isinstance(error, PythonException) or "failed 1 times, most recent failure" in trace
+        if single is not None and failed:
             raise ClusterError(
                 f"a task failed, and Spark does not try it again in local mode, whatever spark.task.maxFailures is: "
                 f"use the master local[{single[1] or 1},4], which tries a task four times, if another try can succeed"
             ) from error
         raise
-
-
-def _task_failed(error: Exception) -> bool:
-    from pyspark.errors import PythonException
-
-    # The first is what Python code raised, without Spark's words about its task.
-    return isinstance(error, PythonException) or "failed 1 times, most recent failure" in str(error)
 
 
 @contextmanager
