@@ -3,15 +3,18 @@
 
 import "./trust.css";
 
+import type { Plan } from "ldp-pca/lab";
+
 import { Chart } from "../charts/chart.js";
 import type { ChartData } from "../charts/model.js";
 import type { Series } from "../charts/series.js";
 import { atMost, counted } from "../format.js";
 import { type Context, element } from "../context.js";
-import { restartable, unlessAborted } from "../concurrency.js";
+import { unlessAborted } from "../concurrency.js";
 import { bindControls } from "../controls.js";
 import { stale, withRoles } from "../dom.js";
 import { choice, decimal, integer, plain, type Values } from "../fields.js";
+import { BATCH } from "../guarantee.js";
 import { height, type Quality, TITLES, upright } from "../measure.js";
 import { mechanism, NAMES } from "../mechanisms.js";
 import { RunControls } from "../run-controls.js";
@@ -19,7 +22,6 @@ import { nearViewport } from "../viewport.js";
 import { populationOfCharts } from "./error/population.js";
 import { asked as askedOfCharts, type ChartSettings, chartsOf, describePopulation } from "./error/settings.js";
 import { CentralSimulation, type ChartRecords, METHODS } from "./trust/central-methods.js";
-import { honestReportsOf, MODELS, type Outcome } from "./trust/trust-models.js";
 
 const FIELDS = {
   mechanism: choice("double-cap", ["double-cap", "gaussian"]),
@@ -34,6 +36,16 @@ const EPSILONS = [0.1, 0.125, 0.16, 0.2, 0.25, 0.32, 0.4, 0.5, 0.63, 0.8, 1, 1.2
 /** The promise that the table gives as an example. */
 const EXAMPLE = 1;
 
+/** What is found of a collection where every report keeps the promise, and where shuffled batches do. */
+const predictedOf = ({ predicted, shuffled }: Plan) => [predicted, shuffled?.predicted] as const;
+const MODELS = [
+  { name: "Local", style: "blue" },
+  { name: "Shuffled", style: "orange" },
+] as const;
+
+/** The honest reports in each batch of a collection: of a small one, there is one. */
+const honestReportsOf = (records: number) => Math.min(records, BATCH);
+
 export async function start(root: HTMLElement, context: Context): Promise<void> {
   const { pool, state, announce } = context;
   const section = state.section("trust", FIELDS);
@@ -41,66 +53,63 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
   const asked = () => askedOfCharts(context);
   const chart = new Chart(element("trust-chart"), "trust-models");
   const controls = new RunControls("trust");
-  const { status } = controls;
   const every = new RunControls("trust-every");
   const everyEpsilon = element("trust-epsilon");
-  const ask = restartable(element("trust-failure"), (signal) => show(section.values, signal));
   withRoles(root.querySelector<HTMLTableElement>("table.models")!);
   let seen = false;
   let simulated: CentralSimulation | undefined;
   let simulating = false;
-  /** Ends the simulation, not the predictions. */
-  let stop = new AbortController();
 
   async function renew(): Promise<void> {
     stale(element("trust-chart"), true);
-    if (seen) await ask();
+    if (!seen) return;
+    await controls.start({
+      begins: "",
+      work: (signal, progress) => show(section.values, signal, progress),
+      failed: (message) => `No answer: ${message}. What you see is the previous answer.`,
+    });
   }
 
-  async function show(settings: Settings, signal: AbortSignal): Promise<void> {
+  /** Predicts the models, and simulates the central methods if somebody has asked for that. Says what was done. */
+  async function show(
+    settings: Settings,
+    signal: AbortSignal,
+    progress: (share: number, words: string) => void,
+  ): Promise<string> {
+    // Predictions are not cancelled.
+    controls.running = false;
     const options = { signal, urgent: true };
     const { records, delta } = settings;
     const population = await populationOfCharts(pool, asked(), options);
-    const collection = (epsilon: number) => {
-      return { ...population, records, delta, mechanism: mechanism(settings.mechanism, epsilon, delta) };
-    };
-    const outcomes = await Promise.all(
-      MODELS.map((model) => Promise.all(EPSILONS.map((epsilon) => model.outcome(pool, collection(epsilon), options)))),
+    const shuffled = { honestReports: honestReportsOf(records), delta };
+    const plans = await Promise.all(
+      EPSILONS.map((epsilon) => {
+        const promise = mechanism(settings.mechanism, epsilon, delta);
+        return pool.run("plan", { ...population, records, mechanism: promise, shuffled }, options);
+      }),
     );
     const name = NAMES[settings.mechanism];
     const setting = `${describePopulation(asked())}; ${counted(records, "user")}; ${name}; δ = ${plain(delta)}.`;
     element("trust-caption").textContent = setting;
-    element("trust-local").textContent = example(outcomes, records);
+    element("trust-local").textContent = example(plans, records);
     const wanted = recordsOf(settings);
     if (!simulated?.isOf(wanted)) simulated = new CentralSimulation(wanted);
     const kept = simulated;
     const settled = asked();
     const title = `${TITLES[settled.measure]} against the ε of what the outside sees`;
     element("trust-chart").querySelector("h3")!.textContent = title;
-    const draw = () => chart.show({ title, ...chartData(outcomes, kept, settled, setting) });
+    const draw = () => chart.show({ title, ...chartData(plans, kept, settled, setting) });
     draw();
     stale(element("trust-chart"), false);
-    status.textContent = simulating ? "" : "Predicted. Central methods are simulated on request.";
-    controls.running = false;
-    if (!simulating) return;
-    stop = new AbortController();
+    if (!simulating) return "Predicted. Central methods are simulated on request.";
     controls.running = true;
-    try {
-      await kept.run(pool, AbortSignal.any([signal, stop.signal]), ({ done, total }) => {
-        controls.bar.value = done / total;
-        status.textContent = `${done} of ${total} simulations done.`;
-        draw();
-      });
-      const refusals = [...kept.refusals].map(([method, reason]) => `${method} refuses: ${reason}.`);
-      status.textContent = ["Done.", ...refusals].join(" ");
-      announce("The simulation is done.");
-    } catch (error) {
-      if (signal.aborted) throw error;
-      status.textContent = stop.signal.aborted ? `Cancelled. ${status.textContent}` : "";
-      if (!stop.signal.aborted) throw error;
-    } finally {
-      if (!signal.aborted) controls.running = false;
-    }
+    await kept.run(pool, signal, ({ done, total }) => {
+      progress(done / total, `${done} of ${total} simulations done.`);
+      draw();
+    });
+    announce("The simulation is done.");
+    const refusals = [...kept.refusals].map(([method, reason]) => `${method} refuses: ${reason}.`);
+    return ["Done.", ...refusals].join(" ");
   }
 
   /** Which records the methods get. */
@@ -134,10 +143,7 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
     });
   }
 
-  controls.cancel.addEventListener("click", () => {
-    simulating = false;
-    stop.abort();
-  });
+  controls.cancel.addEventListener("click", () => (simulating = false));
   controls.run.addEventListener("click", () => {
     simulating = true;
     void renew();
@@ -157,16 +163,17 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
 }
 
 function chartData(
-  outcomes: readonly (readonly Outcome[])[],
+  plans: readonly Plan[],
   simulated: CentralSimulation,
   settings: ChartSettings,
   setting: string,
 ): Omit<ChartData, "title"> {
   const tall = (quality: Quality) => height(settings.measure, quality, settings);
   const predicted = MODELS.map(({ name, style }, index): Series => {
-    const predicted = outcomes[index]!.flatMap(({ predicted }, place) =>
-      predicted === undefined ? [] : [{ x: EPSILONS[place]!, y: tall(predicted) }],
-    );
+    const predicted = plans.flatMap((plan, place) => {
+      const found = predictedOf(plan)[index];
+      return found ? { x: EPSILONS[place]!, y: tall(found) } : [];
+    });
     return { name, style, measured: [], predicted };
   });
   const measured = METHODS.map(({ key, name, style }): Series => {
@@ -184,10 +191,9 @@ function chartData(
 }
 
 /** An example of shuffling, at one place of the chart. */
-function example(outcomes: readonly (readonly Outcome[])[], records: number): string {
-  const shuffled = outcomes[MODELS.findIndex(({ name }) => name === "Shuffled")]!;
-  const local = shuffled[EPSILONS.indexOf(EXAMPLE)]?.localEpsilon;
-  if (local === undefined) return "";
+function example(plans: readonly Plan[], records: number): string {
+  const local = plans[EPSILONS.indexOf(EXAMPLE)]?.shuffled?.localEpsilon;
+  if (local == null) return "";
   const batch = `each batch of ${counted(honestReportsOf(records), "honest report")}`;
   return `Reports of ε = ${atMost(local)} give ${batch} ε = ${EXAMPLE}.`;
 }
