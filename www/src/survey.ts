@@ -1,7 +1,6 @@
 // The made-up survey of the first screen: what it asks, the two patterns in its answers, and what is seen of them in
 // the reports of so many people.
 
-import type { Recovery } from "./aggregator.js";
 import type { Pool, Remote } from "./engine/pool.js";
 import type { Frame, OpenedSurvey } from "./engine/protocol.js";
 
@@ -67,11 +66,6 @@ export class Survey {
   /** Calls whenever there are more frames. */
   onChange(listener: () => void): void {
     this.#onChange.push(listener);
-  }
-
-  /** The patterns of the most people so far, as an aggregator answers them. */
-  recovery(): Recovery {
-    return this.frames.at(-1)!.recovery;
   }
 
   async #run(): Promise<void> {

@@ -129,10 +129,13 @@ export interface Frame {
   readonly people: number;
   /** The share of the structure that is found (docs/prediction.md). */
   readonly share: number;
+  /** The components, each with the sign of the true one. */
+  readonly components: Recovery["components"];
+  /** Their variances, null for one that may be noise. */
+  readonly variances: readonly (number | null)[];
   /** For each component, up to where a loading may be noise; infinite where the component may be. */
   readonly noise: readonly number[];
-  /** The components, each with the sign of the true one. */
-  readonly recovery: Recovery;
+  readonly noiseEdge: number;
 }
 
 /** The made-up survey. */

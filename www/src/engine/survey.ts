@@ -42,23 +42,11 @@ export function openSurvey(): OpenedSurvey {
       const above = value - rest;
       return rest + (above + Math.sqrt(Math.max(0, above ** 2 - 4 * dimension * noiseDeviation ** 2))) / 2;
     });
-    return {
-      people: sum.records,
-      share: shareFound(truth, components, own),
-      noise: variances.map((variance) =>
-        variance === null ? Infinity : (DEVIATIONS * noiseDeviation) / (variance - rest),
-      ),
-      recovery: {
-        records: sum.records,
-        rank: RANK,
-        eigenvalues,
-        variances,
-        components,
-        feature_names: NAMES,
-        noise_deviation: noiseDeviation,
-        noise_edge: noiseEdge,
-      },
-    };
+    const noise = variances.map((variance) =>
+      variance === null ? Infinity : (DEVIATIONS * noiseDeviation) / (variance - rest),
+    );
+    const share = shareFound(truth, components, own);
+    return { people: sum.records, share, components, variances, noise, noiseEdge };
   }
 
   return {

@@ -40,7 +40,7 @@ export async function start(_root: HTMLElement, { state, survey }: Context): Pro
     const more = survey.frames.at(-1)!.people < wanted(people);
     slider.setAttribute("aria-valuetext", `${words} ${share}`);
     element("map").ariaBusy = String(more);
-    element("map-patterns").replaceChildren(...frame.recovery.components.map((_, index) => pattern(frame, index)));
+    element("map-patterns").replaceChildren(...frame.components.map((_, index) => pattern(frame, index)));
     picture.show(frame);
     // For measuring how long it takes, as benches/page.js does.
     if (frame === survey.frames[0]) performance.mark("map: first picture");
@@ -76,9 +76,8 @@ function wanted(people: number): number {
 }
 
 /** What is named of a component. */
-function named({ recovery, noise }: Frame, index: number): string {
-  if (recovery.variances![index] === null) return "";
-  const weights = recovery.components[index]!;
+function named({ components, noise }: Frame, index: number): string {
+  const weights = components[index]!;
   const clear = NAMES.flatMap((name, feature) => (Math.abs(weights[feature]!) > noise[index]! ? name : []));
   const kept = clear.map((name) => weights[NAMES.indexOf(name)]!);
   return clear.length > 0 ? patternName(kept, clear) : "";
@@ -123,7 +122,7 @@ class Picture {
 
   #draw(): void {
     if (!this.#frame) return;
-    const { people, noise, recovery } = this.#frame;
+    const { people, noise, components } = this.#frame;
     const side = this.#root.clientWidth;
     const { most, letters } = side < WIDE_SIDE ? NARROW : WIDE;
     const scale = (side / 2 - letters) / most;
@@ -132,7 +131,7 @@ class Picture {
     this.#svg.setAttribute("viewBox", `${-side / 2} ${-side / 2} ${side} ${side}`);
     this.#svg.style.fontSize = `${letters}px`;
     const pixels = (loading: number) => Math.max(-most, Math.min(most, loading)) * scale;
-    const [across, up] = recovery.components as [number[], number[]];
+    const [across, up] = components as [number[], number[]];
     const places = NAMES.map((_, feature) => ({
       feature,
       x: pixels(across[feature]!),

@@ -16,6 +16,7 @@ import {
 } from "../aggregator.js";
 import { bar, componentLists } from "../components.js";
 import { type Context, element } from "../context.js";
+import type { Frame } from "../engine/protocol.js";
 import { counted, number } from "../format.js";
 import { describeGuarantee } from "../guarantee.js";
 import { HeatMap } from "../heatmap.js";
@@ -267,7 +268,7 @@ class TakePart implements Listener {
     const { Components } = await import("ldp-pca/components");
     if (this.#alone) {
       await this.#survey.grow(PEOPLE);
-      shown.components = Components.parse(published(task, this.#survey.recovery()));
+      shown.components = Components.parse(published(task, this.#survey.frames.at(-1)!));
     } else {
       const url = `tasks/${task.digest}/components`;
       const found = await Components.fetch(url, { digest: task.digest }).catch(() => undefined);
@@ -308,17 +309,16 @@ class TakePart implements Listener {
 }
 
 /** The patterns of the made-up survey as an aggregator publishes those of a collection (docs/wire-format.md). */
-function published(task: Task, recovery: Recovery): string {
+function published(task: Task, { people, noiseEdge, components, variances }: Frame): string {
   const { schema, bounding } = task.toJSON();
-  const { records, noise_edge, components, variances } = recovery;
   return JSON.stringify({
     version: 1,
     task: task.digest,
     schema,
     bounding,
     feature_names: task.featureNames,
-    records,
-    noise_edge,
-    components: components.map((loadings, index) => ({ loadings, variance: variances![index] })),
+    records: people,
+    noise_edge: noiseEdge,
+    components: components.map((loadings, index) => ({ loadings, variance: variances[index] })),
   });
 }

@@ -36,11 +36,10 @@ const EPSILONS = [0.1, 0.125, 0.16, 0.2, 0.25, 0.32, 0.4, 0.5, 0.63, 0.8, 1, 1.2
 /** The promise that the table gives as an example. */
 const EXAMPLE = 1;
 
-/** What is found of a collection where every report keeps the promise, and where shuffled batches do. */
-const predictedOf = ({ predicted, shuffled }: Plan) => [predicted, shuffled?.predicted] as const;
+/** Models without a trusted party that sees records: every report keeps the promise, or shuffled batches do. */
 const MODELS = [
-  { name: "Local", style: "blue" },
-  { name: "Shuffled", style: "orange" },
+  { name: "Local", style: "blue", found: ({ predicted }: Plan) => predicted },
+  { name: "Shuffled", style: "orange", found: ({ shuffled }: Plan) => shuffled?.predicted },
 ] as const;
 
 /** The honest reports in each batch of a collection: of a small one, there is one. */
@@ -169,10 +168,10 @@ function chartData(
   setting: string,
 ): Omit<ChartData, "title"> {
   const tall = (quality: Quality) => height(settings.measure, quality, settings);
-  const predicted = MODELS.map(({ name, style }, index): Series => {
+  const predicted = MODELS.map(({ name, style, found }): Series => {
     const predicted = plans.flatMap((plan, place) => {
-      const found = predictedOf(plan)[index];
-      return found ? { x: EPSILONS[place]!, y: tall(found) } : [];
+      const quality = found(plan);
+      return quality ? { x: EPSILONS[place]!, y: tall(quality) } : [];
     });
     return { name, style, measured: [], predicted };
   });
