@@ -56,14 +56,9 @@ export interface LikeTrial {
 }
 
 /** A collection by double-cap from so many people, in two waves. */
-export interface WavesOptions {
+export interface WavesOptions extends Omit<lab.PredictOptions, "mechanism"> {
   readonly module: WebAssembly.Module;
-  readonly dimension: number;
-  readonly rank: number;
-  readonly signals: readonly number[];
-  readonly bulk: number;
   readonly epsilon: number;
-  readonly records: number;
 }
 
 /** What the page shows of the prediction. */

@@ -10,5 +10,5 @@ const { load, call } = loading({ imports: wasm.imports, twoWaves: wasm.twoWaves 
 export async function twoWaves(options: WavesOptions): Promise<TwoWaves> {
   const { module, dimension, rank, signals, bulk, epsilon, records } = options;
   await load(() => module);
-  return call(({ twoWaves }) => twoWaves(dimension, rank, Float64Array.from(signals), bulk, epsilon, records));
+  return call(({ twoWaves }) => twoWaves(dimension, rank, Float64Array.from(signals), bulk!, epsilon, records));
 }

@@ -9,19 +9,19 @@ import { type Context, element } from "../context.js";
 import { unlessAborted } from "../concurrency.js";
 import { bindControls } from "../controls.js";
 import { stale } from "../dom.js";
-import { plain } from "../fields.js";
-import { height, type Quality, TITLES, upright } from "../measure.js";
+import { plain, subset } from "../fields.js";
+import { height, TITLES, upright } from "../measure.js";
 import { NAMES, STYLES } from "../mechanisms.js";
 import { RunControls } from "../run-controls.js";
-import { type Curves, predictCurves } from "./error/prediction.js";
+import { type Curves, type Place, predictCurves } from "./error/prediction.js";
 import { run } from "./error/run.js";
-import { asked, type Axis, type ChartSettings, chartsOf, describePopulation, PLACES } from "./error/settings.js";
+import { asked, type Axis, type ChartSettings, chartsOf, describePopulation, PLACES, WORDS } from "./error/settings.js";
 import { TrialResults } from "./error/trials.js";
-import { FIELDS as WAVES, type WavesCurve } from "./error/waves.js";
+import type { WavesCurve } from "./error/two-waves.js";
 
 const AXES = ["epsilon", "records"] as const;
-const NOT_PRIVATE = "Not private";
-const AGAINST = { epsilon: "ε", records: "the number of users" } as const;
+/** Whether the charts show the curve of two waves: a choice of its own, which starts no simulation again. */
+const WAVES = { curve: subset([], ["two"], 0) };
 
 export function start(_root: HTMLElement, context: Context): void {
   const section = chartsOf(context);
@@ -58,7 +58,7 @@ export function start(_root: HTMLElement, context: Context): void {
       const own = known[axis];
       if (!own) return;
       const { measure } = section.values;
-      const title = `${TITLES[measure]} against ${AGAINST[axis]}`;
+      const title = `${TITLES[measure]} against ${WORDS[axis].against}`;
       element(`error-${axis}-chart`).querySelector("h3")!.textContent = title;
       stale(element(`error-${axis}-chart`), false);
       element(`error-${axis}-caption`).textContent = caption(axis, settings);
@@ -166,30 +166,25 @@ function chartData(
   twoWaves: WavesCurve | undefined,
 ): Omit<ChartData, "title"> {
   const { measure } = settings;
-  const points = (all: readonly (Quality & { readonly x: number })[]) =>
-    all.map((point) => ({ x: point.x, y: height(measure, point, settings) }));
+  const points = (all: readonly Place[]) => all.map((point) => ({ x: point.x, y: height(measure, point, settings) }));
   const measured = (series: string) =>
     results.measured(axis, series, (quality) => height(measure, quality, settings));
   const series: Series[] = settings.mechanisms.map((name) => ({
     name: NAMES[name],
     style: STYLES[name],
     measured: measured(name),
-    predicted: points(curves.byMechanism.get(name)?.points ?? []),
+    predicted: points(curves.get(name)?.points ?? []),
   }));
   if (twoWaves) {
     const predicted = points(twoWaves.predicted);
     series.push({ ...twoWaves, name: "Two waves", style: "green", measured: [], predicted });
   }
   const floor = measured("not private");
-  if (floor.length > 0) series.push({ name: NOT_PRIVATE, style: "grey", measured: floor, predicted: [] });
-  const limits = settings.mechanisms.flatMap((name) => curves.byMechanism.get(name)?.limit ?? []);
+  if (floor.length > 0) series.push({ name: "Not private", style: "grey", measured: floor, predicted: [] });
+  const limits = settings.mechanisms.flatMap((name) => curves.get(name)?.limit ?? []);
   const places = PLACES[axis];
-  const range = [places[0]!, places.at(-1)!] as const;
   return {
-    x:
-      axis === "epsilon"
-        ? { label: "ε of one report", symbol: "ε", scale: "log", range }
-        : { label: "users n", symbol: "n", scale: "log", range },
+    x: { ...WORDS[axis], scale: "log", range: [places[0]!, places.at(-1)!] },
     ...upright(measure, series, settings),
     series,
     limits,

@@ -7,7 +7,7 @@ import type { Pool } from "../../engine/pool.js";
 import type { Quality } from "../../measure.js";
 import { mechanism } from "../../mechanisms.js";
 import { schedule, type Trial, type TrialResults } from "./trials.js";
-import type { Axis, ChartSettings } from "./settings.js";
+import { type Axis, type ChartSettings, WORDS } from "./settings.js";
 
 export interface TrialProgress extends Progress {
   /** Whether the chart has all its simulations. */
@@ -38,7 +38,7 @@ export async function run(
       done += 1;
       left[trial.axis] -= 1;
       for (const [series, quality] of found) results.add(trial.axis, series, trial.x, quality);
-      const place = trial.axis === "epsilon" ? `ε = ${number(trial.x)}` : `n = ${number(trial.x)}`;
+      const place = `${WORDS[trial.axis].symbol} = ${number(trial.x)}`;
       const text =
         `Trial ${trial.index + 1} of ${settings.trials} at ${place}; ${done} of ${all.length} simulations done.`;
       onTrial(trial.axis, { done, total: all.length, complete: left[trial.axis] === 0, text });

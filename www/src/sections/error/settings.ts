@@ -73,6 +73,17 @@ export const PLACES = {
 /** Which of the two charts, by what it has on its x-axis. */
 export type Axis = keyof typeof PLACES;
 
+/** What is on the x-axis, in short, with more words, and as in "the error against it". */
+export const WORDS = {
+  epsilon: { symbol: "ε", label: "ε of one report", against: "ε" },
+  records: { symbol: "n", label: "users n", against: "the number of users" },
+} as const;
+
+/** The epsilon and the number of users at a place of a chart. */
+export function at({ epsilon, records }: Settings, axis: Axis, x: number): { epsilon: number; records: number } {
+  return { epsilon, records, [axis]: x };
+}
+
 /** The population in words. */
 export function describePopulation({ dimension, rank, sparsity, signal, own }: ChartSettings): string {
   const components = rank === 1 ? "1 component" : `${rank} components`;

@@ -2,7 +2,7 @@
 
 import type { Measured } from "../../charts/series.js";
 import type { Quality } from "../../measure.js";
-import { type Axis, PLACES, type Settings } from "./settings.js";
+import { at, type Axis, PLACES, type Settings } from "./settings.js";
 
 /** One trial at one place: the least that is simulated at a time. */
 export interface Trial {
@@ -18,13 +18,13 @@ export interface Trial {
 const COARSE_FIRST = [0, 9, 4, 7, 2, 5, 8, 3, 6, 1];
 
 /** All the work: a rough first trial of both charts, then the other trials of one chart after the other. */
-export function schedule({ epsilon, records, trials }: Settings): Trial[] {
+export function schedule(settings: Settings): Trial[] {
   const round = (axis: Axis, index: number): Trial[] =>
-    COARSE_FIRST.map((at) => {
-      const x = PLACES[axis][at]!;
-      return { axis, x, index, epsilon, records, [axis]: x };
+    COARSE_FIRST.map((place) => {
+      const x = PLACES[axis][place]!;
+      return { axis, x, index, ...at(settings, axis, x) };
     });
-  const others = Array.from({ length: trials - 1 }, (_, index) => index + 1);
+  const others = Array.from({ length: settings.trials - 1 }, (_, index) => index + 1);
   return [
     ...round("epsilon", 0),
     ...round("records", 0),

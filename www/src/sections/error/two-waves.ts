@@ -8,9 +8,15 @@ import type { Pool } from "../../engine/pool.js";
 import type { TwoWaves, WaveRefusal } from "../../engine/protocol.js";
 import { about } from "../../format.js";
 import { populationOfCharts } from "./population.js";
-import { along } from "./prediction.js";
-import type { Axis, ChartSettings } from "./settings.js";
-import type { WavesCurve } from "./waves.js";
+import { along, type Place } from "./prediction.js";
+import { at, type Axis, type ChartSettings, WORDS } from "./settings.js";
+
+/** The prediction for two waves in one chart; `note` says where they are not worth it, and why. */
+export interface WavesCurve {
+  readonly predicted: readonly Place[];
+  readonly refused: readonly number[];
+  readonly note: string;
+}
 
 const load = compiledOnce(moduleUrl);
 
@@ -22,20 +28,18 @@ export async function predictTwoWaves(
 ): Promise<WavesCurve> {
   const options = { signal, urgent: true };
   const [module, population] = await Promise.all([load(), populationOfCharts(pool, settings, options)]);
-  const { dimension, rank, signals, bulk } = population;
-  const asked = { module, dimension, rank, signals, bulk: bulk! };
-  const places = along(axis);
   const found = await Promise.all(
-    places.map((x) => {
-      const [epsilon, records] = axis === "epsilon" ? [x, settings.records] : [settings.epsilon, x];
-      return pool.run("twoWaves", { ...asked, epsilon, records }, options);
+    along(axis).map(async (x) => {
+      const asked = { ...population, module, ...at(settings, axis, x) };
+      return { x, ...(await pool.run("twoWaves", asked, options)) };
     }),
   );
-  const at = places.map((x, index) => ({ x, found: found[index]! }));
   return {
-    predicted: at.flatMap(({ x, found }) => (found.refused ? [] : { x, sinThetaSquared: found.sin_theta_squared })),
-    refused: at.flatMap(({ x, found }) => (found.refused ? x : [])),
-    note: note(axis, places, found),
+    predicted: found.flatMap(({ x, refused, sin_theta_squared }) =>
+      refused ? [] : { x, sinThetaSquared: sin_theta_squared },
+    ),
+    refused: found.flatMap(({ x, refused }) => (refused ? x : [])),
+    note: note(axis, found),
   };
 }
 
@@ -47,7 +51,7 @@ interface Stretch {
 }
 
 /** Where two waves are not worth it, and why, in one sentence. */
-function note(axis: Axis, places: readonly number[], found: readonly TwoWaves[]): string {
+function note(axis: Axis, found: readonly (TwoWaves & { readonly x: number })[]): string {
   const stretches: Stretch[] = [];
   for (const [index, { refused }] of found.entries()) {
     if (!refused) continue;
@@ -57,14 +61,14 @@ function note(axis: Axis, places: readonly number[], found: readonly TwoWaves[])
     last.refusals.set(refused.reason, refused);
   }
   if (stretches.length === 0) return "Two waves are worth it everywhere on this axis.";
-  const at = (index: number) => `${axis === "epsilon" ? "ε" : "n"} ≈ ${about(places[index]!)}`;
+  const place = (index: number) => `${WORDS[axis].symbol} ≈ ${about(found[index]!.x)}`;
   const said = new Set<string>();
   const parts = stretches.map(({ from, to, refusals }) => {
     const why = [...refusals.values()].map((refusal) => reason(refusal, said)).join(" or ");
-    const [begins, ends] = [from === 0, to === places.length - 1];
+    const [begins, ends] = [from === 0, to === found.length - 1];
     if (begins && ends) return `anywhere on this axis: ${why}`;
-    const within = at(from) === at(to) ? `at ${at(from)}` : `from ${at(from)} to ${at(to)}`;
-    const where = begins ? `up to ${at(to)}` : ends ? `from ${at(from)} on` : within;
+    const within = place(from) === place(to) ? `at ${place(from)}` : `from ${place(from)} to ${place(to)}`;
+    const where = begins ? `up to ${place(to)}` : ends ? `from ${place(from)} on` : within;
     return `${where}, where ${why}`;
   });
   return `Two waves are not worth it ${parts.join(", and ")}.`;
