@@ -1,23 +1,17 @@
-// The mechanisms that the page compares, and their style in charts.
+// The mechanisms that the page compares, and their names and styles in charts.
 
 import type { MechanismInput } from "ldp-pca/lab";
 
 import type { Style } from "./charts/series.js";
 
 export type MechanismName = MechanismInput["type"];
-export const MECHANISMS: readonly MechanismName[] = ["double-cap", "gaussian", "wang-xu"];
 
-export const NAMES: Readonly<Record<MechanismName, string>> = {
-  "double-cap": "Double-cap",
-  gaussian: "Gaussian",
-  "wang-xu": "Wang & Xu",
+export const LOOKS: Readonly<Record<MechanismName, { readonly name: string; readonly style: Style }>> = {
+  "double-cap": { name: "Double-cap", style: "blue" },
+  gaussian: { name: "Gaussian", style: "orange" },
+  "wang-xu": { name: "Wang & Xu", style: "purple" },
 };
-
-export const STYLES: Readonly<Record<MechanismName, Style>> = {
-  "double-cap": "blue",
-  gaussian: "orange",
-  "wang-xu": "purple",
-};
+export const MECHANISMS = Object.keys(LOOKS) as MechanismName[];
 
 /** A mechanism as the lab takes it: double-cap has no delta. */
 export function mechanism(type: MechanismName, epsilon: number, delta: number): MechanismInput {

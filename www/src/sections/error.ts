@@ -11,7 +11,7 @@ import { bindControls } from "../controls.js";
 import { stale } from "../dom.js";
 import { plain, subset } from "../fields.js";
 import { height, TITLES, upright } from "../measure.js";
-import { NAMES, STYLES } from "../mechanisms.js";
+import { LOOKS } from "../mechanisms.js";
 import { RunControls } from "../run-controls.js";
 import { type Curves, type Place, predictCurves } from "./error/prediction.js";
 import { run } from "./error/run.js";
@@ -170,8 +170,7 @@ function chartData(
   const measured = (series: string) =>
     results.measured(axis, series, (quality) => height(measure, quality, settings));
   const series: Series[] = settings.mechanisms.map((name) => ({
-    name: NAMES[name],
-    style: STYLES[name],
+    ...LOOKS[name],
     measured: measured(name),
     predicted: points(curves.get(name)?.points ?? []),
   }));

@@ -12,7 +12,7 @@ import { bindControls } from "../controls.js";
 import { fillTable, make, stale } from "../dom.js";
 import { plain } from "../fields.js";
 import { height, upright } from "../measure.js";
-import { mechanism, NAMES, STYLES } from "../mechanisms.js";
+import { LOOKS, mechanism } from "../mechanisms.js";
 import { nearViewport } from "../viewport.js";
 import { type Population, populationOfCharts } from "./error/population.js";
 import { asked as askedOfCharts, chartsOf } from "./error/settings.js";
@@ -97,14 +97,13 @@ function chartData(
   curve: { x: number; y: number }[],
 ): ChartData {
   const { mechanism, share } = settings;
-  const [name, style] = [NAMES[mechanism], STYLES[mechanism]];
-  const series = [{ name, style, measured: [], predicted: curve }];
+  const series = [{ ...LOOKS[mechanism], measured: [], predicted: curve }];
   return {
     title: "Predicted structure found against the number of people",
     x: { label: "people n", symbol: "n", scale: "log", range: [curve[0]!.x, curve.at(-1)!.x] },
     ...upright("share", series, population),
     series,
-    limits: [{ name, style, x: plan.thresholdRecords ?? Infinity }],
+    limits: [{ ...LOOKS[mechanism], x: plan.thresholdRecords ?? Infinity }],
     levels: [{ name: "the goal", y: share }],
     setting: setting(settings, population),
   };

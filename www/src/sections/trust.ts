@@ -16,7 +16,7 @@ import { stale, withRoles } from "../dom.js";
 import { choice, decimal, integer, plain, type Values } from "../fields.js";
 import { BATCH } from "../guarantee.js";
 import { height, type Quality, TITLES, upright } from "../measure.js";
-import { mechanism, NAMES } from "../mechanisms.js";
+import { LOOKS, mechanism } from "../mechanisms.js";
 import { RunControls } from "../run-controls.js";
 import { nearViewport } from "../viewport.js";
 import { populationOfCharts } from "./error/population.js";
@@ -87,7 +87,7 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
         return pool.run("plan", { ...population, records, mechanism: promise, shuffled }, options);
       }),
     );
-    const name = NAMES[settings.mechanism];
+    const { name } = LOOKS[settings.mechanism];
     const setting = `${describePopulation(asked())}; ${counted(records, "user")}; ${name}; δ = ${plain(delta)}.`;
     element("trust-caption").textContent = setting;
     element("trust-local").textContent = example(plans, records);

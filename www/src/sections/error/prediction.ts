@@ -3,7 +3,7 @@
 import type { Limit } from "../../charts/model.js";
 import type { Pool } from "../../engine/pool.js";
 import type { Quality } from "../../measure.js";
-import { mechanism, type MechanismName, NAMES, STYLES } from "../../mechanisms.js";
+import { LOOKS, mechanism, type MechanismName } from "../../mechanisms.js";
 import { populationOfCharts } from "./population.js";
 import { at, type Axis, type ChartSettings, PLACES } from "./settings.js";
 
@@ -54,7 +54,7 @@ export async function predictCurves(
     // The first place of the curve at which a component can be recovered.
     const first = () => points.find(({ recoverable }) => recoverable.some(Boolean))?.x ?? Infinity;
     const threshold = axis === "epsilon" ? first() : await thresholdRecords(name);
-    const limit = threshold <= places[0]! ? undefined : { name: NAMES[name], style: STYLES[name], x: threshold };
+    const limit = threshold <= places[0]! ? undefined : { ...LOOKS[name], x: threshold };
     return [name, { points, limit }];
   });
   async function thresholdRecords(name: MechanismName): Promise<number> {

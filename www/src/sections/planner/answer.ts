@@ -5,13 +5,13 @@ import type { Plan } from "ldp-pca/lab";
 import { plain } from "../../fields.js";
 import { about, atMost, counted, number, percent } from "../../format.js";
 import { type Quality, shareFound } from "../../measure.js";
-import { NAMES } from "../../mechanisms.js";
+import { LOOKS } from "../../mechanisms.js";
 import type { Settings } from "./settings.js";
 
 /** The answer, the most important sentence first. */
 export function sentences(settings: Settings, plan: Plan): string[] {
   const { epsilon, delta, share, mechanism, batch } = settings;
-  const promise = `${NAMES[mechanism]} at ε = ${number(epsilon)}`;
+  const promise = `${LOOKS[mechanism].name} at ε = ${number(epsilon)}`;
   const goal = `${number(share)} % of the structure`;
   const { recordsForTarget, thresholdRecords, shuffled } = plan;
   const relayed = shuffled?.recordsForTarget;
