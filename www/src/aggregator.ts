@@ -16,16 +16,12 @@ export interface Recovery {
   readonly noise_edge: number;
 }
 
-/** Why there are no components yet: a problem document (RFC 9457). */
-export interface Problem {
-  readonly detail: string;
-}
-
 /** Events about a collection, one for each change. */
 export interface Listener {
   status(status: { readonly records: number }): void;
   recovery(recovery: Recovery): void;
-  problem(problem: Problem): void;
+  /** Why there are no components yet: a problem document (RFC 9457). */
+  problem(problem: { readonly detail: string }): void;
   /** The aggregator went away. Requests are repeated, and events resume when it answers. */
   unreachable(): void;
 }
@@ -41,14 +37,11 @@ export const TIMEOUT_MS = 15_000;
 /** The delay after a refusal before the next request; lost connections come back by themselves, and sooner. */
 const RECONNECT_MS = 3000;
 
-/** What the aggregator has: the digests of its collections, and in a demo the address of its relay. */
-export interface Listed {
-  readonly ids: readonly string[];
-  readonly relay: string | undefined;
-}
-
-/** Asks the aggregator what it has. Throws {@link Unreachable} or {@link NoAggregator}. */
-export async function listTasks(): Promise<Listed> {
+/**
+ * Asks the aggregator what it has: the digests of its collections, and in a demo the address of its relay. Throws
+ * {@link Unreachable} or {@link NoAggregator}.
+ */
+export async function listTasks(): Promise<{ ids: string[]; relay: string | undefined }> {
   let response: Response;
   try {
     response = await fetch("tasks", { cache: "no-store", signal: AbortSignal.timeout(TIMEOUT_MS) });

@@ -36,7 +36,7 @@ export function bindControls<F extends Fields>(
   function take(): void {
     clearTimeout(pause);
     const values: Record<string, unknown> = {};
-    const problems: Problem<F>[] = [];
+    const problems: Problem<keyof F>[] = [];
     for (const name of Object.keys(section.fields)) {
       const own = inputs(name);
       if (own.length === 0) continue;
@@ -53,7 +53,7 @@ export function bindControls<F extends Fields>(
     if (problems.length === 0 && JSON.stringify(section.values) !== before) changed(section.values);
   }
 
-  function explain(problems: readonly Problem<F>[]): void {
+  function explain(problems: readonly Problem<keyof F>[]): void {
     for (const name of Object.keys(section.fields)) {
       const own = inputs(name);
       if (own.length === 0) continue;

@@ -1,10 +1,14 @@
 // A symmetric matrix as coloured squares, readable without colours too: entries below zero are struck through, the
 // arrow keys read single numbers, and a table has them.
 
-import { onColorChange, readColor, type Rgb } from "./colors.js";
 import { fillTable, make } from "./dom.js";
 import { number } from "./format.js";
 import { inOwnFrame } from "./scheduling.js";
+
+/** Red, green and blue, 0 to 255. */
+type Rgb = readonly [number, number, number];
+
+const dark = matchMedia("(prefers-color-scheme: dark)");
 
 const NAMED_ROWS = 16;
 /** Up to this many rows the table has the whole matrix; above, only the largest entries. */
@@ -62,7 +66,7 @@ export class HeatMap {
     this.#canvas.addEventListener("pointerdown", (event) => this.#point(event));
     this.#canvas.addEventListener("pointerleave", () => this.#read(undefined));
     new ResizeObserver(() => this.#repaint()).observe(this.#reader);
-    onColorChange(() => this.#repaint());
+    dark.addEventListener("change", () => this.#repaint());
   }
 
   /** Maps of matrices of one size: an entry read in one of them is read in all. */
@@ -164,11 +168,9 @@ export class HeatMap {
     this.#readout.textContent = value === undefined ? "" : `${pairName(this.#names, row, column)}: ${number(value)}`;
     if (value === undefined) return;
     const side = this.#canvas.clientWidth / size;
-    for (const [name, at] of Object.entries({ left: column, top: row })) {
-      this.#cursor.style.setProperty(name, `${at * side}px`);
+    for (const [name, cells] of Object.entries({ left: column, top: row, width: 1, height: 1 })) {
+      this.#cursor.style.setProperty(name, `${cells * side}px`);
     }
-    this.#cursor.style.setProperty("width", `${side}px`);
-    this.#cursor.style.setProperty("height", `${side}px`);
   }
 
   /** Fills the table, if it is open: it is slower than the map. */
@@ -205,7 +207,7 @@ export class ColorScale {
     root.hidden = true;
     root.classList.add("color-scale");
     root.append(this.#low, this.#canvas, this.#high);
-    onColorChange(() => this.#paint());
+    dark.addEventListener("change", () => this.#paint());
   }
 
   /** Without a scale there is nothing to explain. */
@@ -240,8 +242,13 @@ function pixelContext(canvas: HTMLCanvasElement): CanvasRenderingContext2D {
 
 type Palette = Readonly<Record<"negative" | "zero" | "positive" | "text", Rgb>>;
 
+/** The present colours of the style sheet, which are hexadecimal, for painting by pixels. */
 function colors(): Palette {
-  const read = (name: keyof Palette) => readColor(`--${name}`);
+  const style = getComputedStyle(document.documentElement);
+  const read = (name: keyof Palette) => {
+    const hex = style.getPropertyValue(`--${name}`).trim();
+    return [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)) as unknown as Rgb;
+  };
   return { negative: read("negative"), zero: read("zero"), positive: read("positive"), text: read("text") };
 }
 

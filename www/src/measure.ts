@@ -2,7 +2,7 @@
 // (docs/prediction.md), or the error ‖sin Θ‖².
 
 import { type Axis, roundedRange } from "./charts/axis.js";
-import { type Level, KNOWING_NOTHING } from "./charts/model.js";
+import type { Level } from "./charts/model.js";
 import { heights, type Series } from "./charts/series.js";
 
 export const MEASURES = ["share", "error"] as const;
@@ -46,5 +46,5 @@ export function upright(measure: Measure, series: readonly Series[], size: Size)
   // With room for the words above the highest line.
   const range = roundedRange([...heights(series), 1.4 * nothing]);
   const y = { label: "error ‖sin Θ‖²", symbol: "error", scale: "log", range } as const;
-  return { y, levels: [{ name: KNOWING_NOTHING, y: nothing }] };
+  return { y, levels: [{ name: "knowing nothing", y: nothing }] };
 }

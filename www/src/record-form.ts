@@ -2,6 +2,7 @@
 
 import type { Column, RecordInput } from "ldp-pca/lab";
 
+import { element } from "./context.js";
 import { make } from "./dom.js";
 
 type Input = HTMLInputElement | HTMLSelectElement;
@@ -12,11 +13,12 @@ const FIRST_SHOWN = 12;
 export class RecordForm {
   readonly #inputs = new Map<AskedColumn, Input>();
 
-  constructor(columns: readonly Column[], fields: HTMLElement, more: HTMLDetailsElement, moreFields: HTMLElement) {
+  constructor(columns: readonly Column[]) {
     const asked = columns.filter((column) => column.type !== "ignored");
     const rows = asked.map((column, index) => this.#row(column, index));
-    fields.replaceChildren(...rows.slice(0, FIRST_SHOWN));
-    moreFields.replaceChildren(...rows.slice(FIRST_SHOWN));
+    const more = element("take-part-more");
+    element("take-part-fields").replaceChildren(...rows.slice(0, FIRST_SHOWN));
+    element("take-part-more-fields").replaceChildren(...rows.slice(FIRST_SHOWN));
     more.hidden = rows.length <= FIRST_SHOWN;
     const others = rows.length - FIRST_SHOWN;
     more.querySelector("summary")!.textContent = `${others} more ${others === 1 ? "column" : "columns"}`;

@@ -4,13 +4,13 @@
 import { type Fields, InvalidValue, type Values } from "./fields.js";
 
 /** A problem with a value, and the value's name. */
-export interface Problem<F extends Fields> {
-  readonly name: keyof F & string;
+export interface Problem<N extends string | number | symbol = string> {
+  readonly name: N & string;
   readonly message: string;
 }
 
 /** Checks values that are each possible alone, but may be impossible together. */
-export type Check<F extends Fields> = (values: Values<F>) => Problem<F>[];
+export type Check<F extends Fields> = (values: Values<F>) => Problem<keyof F>[];
 
 /** Browsers refuse too many changes of the address in a short time. */
 const WRITE_MS = 250;
@@ -79,7 +79,7 @@ export class SectionState<F extends Fields> {
   readonly #onLoad: (() => void)[] = [];
   readonly #onChange: (() => void)[] = [];
   #values: Values<F>;
-  #problems: Problem<F>[] = [];
+  #problems: Problem<keyof F>[] = [];
 
   constructor(name: string, fields: F, check: Check<F>, changed: () => void) {
     this.fields = fields;
@@ -94,12 +94,12 @@ export class SectionState<F extends Fields> {
   }
 
   /** Impossible values in the address; these controls have their initial values instead. */
-  get problems(): readonly Problem<F>[] {
+  get problems(): readonly Problem<keyof F>[] {
     return this.#problems;
   }
 
   /** Takes new values, unless they are impossible: then it says why, and keeps the previous ones. */
-  update(changes: Partial<Values<F>>): Problem<F>[] {
+  update(changes: Partial<Values<F>>): Problem<keyof F>[] {
     const values = { ...this.#values, ...changes };
     const problems = this.#check(values);
     if (problems.length > 0) return problems;
@@ -122,7 +122,7 @@ export class SectionState<F extends Fields> {
 
   load(text: URLSearchParams): void {
     const values: Record<string, unknown> = this.#initialValues();
-    const problems: Problem<F>[] = [];
+    const problems: Problem<keyof F>[] = [];
     for (const name of Object.keys(this.fields)) {
       const given = text.get(`${this.#name}.${name}`);
       if (given === null) continue;

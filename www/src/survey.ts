@@ -32,11 +32,11 @@ export const STOPS: readonly number[] = [
   ...new Set([1, 10, 100, 1000, 10_000].flatMap((decade) => STEPS.map((step) => Math.round(decade * step)))),
 ].filter((people) => people <= PEOPLE);
 
-/** The parameters of the collection, with `mechanism` as the lab recommends it for {@link EPSILON}. */
-export function taskDocument(mechanism: object): string {
+/** The parameters of a collection of such answers, with `mechanism` as the lab recommends it. */
+export function taskDocument(mechanism: object, names: readonly string[] = NAMES): string {
   return JSON.stringify({
     version: 1,
-    schema: { columns: NAMES.map((name) => ({ name, type: "numeric", offset: 0, scale: LIKING })) },
+    schema: { columns: names.map((name) => ({ name, type: "numeric", offset: 0, scale: LIKING })) },
     bounding: { type: "unit-norm" },
     mechanism,
     folds: 1,

@@ -16,9 +16,6 @@ export interface Level {
   readonly y: number;
 }
 
-/** The level of a subspace that has nothing to do with the records. */
-export const KNOWING_NOTHING = "knowing nothing";
-
 export interface ChartData {
   readonly title: string;
   readonly x: Axis;

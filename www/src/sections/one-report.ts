@@ -11,17 +11,18 @@ import { describeGuarantee } from "../guarantee.js";
 import { HeatMap } from "../heatmap.js";
 import { showBytes } from "../report-bytes.js";
 import { yieldToMain } from "../scheduling.js";
+import { LIKING, taskDocument } from "../survey.js";
 
 type Lab = Awaited<ReturnType<Context["lab"]>>;
 
 const ACTIVITIES = ["running", "cycling", "gaming", "streaming", "reading"] as const;
-const LIKING = { min: -5, max: 5 };
+const RANGE = { min: -LIKING, max: LIKING };
 const FIELDS = {
-  running: decimal(4, LIKING),
-  cycling: decimal(5, LIKING),
-  gaming: decimal(-3, LIKING),
-  streaming: decimal(-1, LIKING),
-  reading: decimal(1.5, LIKING),
+  running: decimal(4, RANGE),
+  cycling: decimal(5, RANGE),
+  gaming: decimal(-3, RANGE),
+  streaming: decimal(-1, RANGE),
+  reading: decimal(1.5, RANGE),
   mechanism: choice("double-cap", ["double-cap", "gaussian"]),
   epsilon: decimal(2, { min: 0.25, max: 8 }),
 };
@@ -164,19 +165,13 @@ class View {
 }
 
 /** The public parameters of a collection of these answers. */
-function taskOf(lab: Lab, { mechanism, epsilon }: Settings): Parameters<Lab["Task"]["parse"]>[0] {
-  return JSON.stringify({
-    version: 1,
-    schema: { columns: ACTIVITIES.map((name) => ({ name, type: "numeric", offset: 0, scale: LIKING.max })) },
-    bounding: { type: "unit-norm" },
-    mechanism: lab.recommendedMechanism({ type: mechanism, epsilon }),
-    folds: 1,
-  });
+function taskOf(lab: Lab, { mechanism: type, epsilon }: Settings): string {
+  return taskDocument(lab.recommendedMechanism({ type, epsilon }), ACTIVITIES);
 }
 
 function slider(name: string): HTMLElement {
   const id = `one-report-${name}`;
-  const [min, max] = [String(LIKING.min), String(LIKING.max)];
+  const [min, max] = [String(RANGE.min), String(RANGE.max)];
   const output = make("output");
   output.htmlFor.add(id);
   const input = make("input", { id, name, type: "range", min, max, step: "0.5" });

@@ -165,12 +165,7 @@ class TakePart implements Listener {
     this.#alone = alone;
     this.#shown?.randomizer.free();
     this.#shown?.task.free();
-    const form = new RecordForm(
-      task.toJSON().schema.columns,
-      part("fields"),
-      part<HTMLDetailsElement>("more"),
-      part("more-fields"),
-    );
+    const form = new RecordForm(task.toJSON().schema.columns);
     // This page shows what a task asks for before anything is sent, and sets no limit; your own page should.
     const randomizer = new this.#lab.Randomizer(task, { maxEpsilon: Infinity, maxDelta: 1 });
     this.#shown = { task, randomizer, form, names: task.featureNames };
@@ -193,7 +188,9 @@ class TakePart implements Listener {
   }
 
   #edited(): void {
-    this.#showProblem(this.#shown?.form.note() ?? "");
+    const problem = this.#shown?.form.note() ?? "";
+    part("problem").hidden = problem === "";
+    part("problem").textContent = problem && `${problem}.`;
     this.#showScores();
   }
 
@@ -293,11 +290,6 @@ class TakePart implements Listener {
   #showUnreachable(reason: string): void {
     const kept = this.#lastSeen ? ` What you see is from ${this.#lastSeen.toLocaleTimeString("en")}.` : "";
     this.#say("status", `No valid answer from the aggregator: ${reason}.${kept} Trying again.`, "connection away");
-  }
-
-  #showProblem(problem: string): void {
-    part("problem").hidden = problem === "";
-    part("problem").textContent = problem && `${problem}.`;
   }
 
   /** Changes a text only when it differs, so that it is not announced again and again. */

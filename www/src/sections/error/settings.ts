@@ -6,7 +6,7 @@ import { MEASURES } from "../../measure.js";
 import { MECHANISMS } from "../../mechanisms.js";
 import type { Context } from "../../context.js";
 import { about, inPlace, type MadeUp, type OwnRecords } from "../../own-records.js";
-import type { SectionState } from "../../state.js";
+import type { Problem, SectionState } from "../../state.js";
 
 export const FIELDS = {
   dimension: integer(40, { min: 2, max: 200 }),
@@ -41,21 +41,15 @@ export function asked(context: Context): ChartSettings {
   return about(chartsOf(context).values, context.records.current);
 }
 
-/** A problem with the number of components, or of the features that carry them. */
-interface SizeProblem<N extends "rank" | "sparsity"> {
-  readonly name: N;
-  readonly message: string;
-}
-
 /** Checks that there can be so many components. */
-export function checkRank({ dimension, rank }: MadeUp): SizeProblem<"rank">[] {
+export function checkRank({ dimension, rank }: MadeUp): Problem<"rank">[] {
   if (rank < dimension) return [];
   const most = `With ${dimension} features there can be at most ${dimension - 1} components above the rest`;
   return [{ name: "rank", message: `${most}: give fewer than ${dimension}.` }];
 }
 
 /** Checks that so many features can carry so many components. `otherwise` is what can be given beside a number. */
-export function checkSparsity(settings: MadeUp, otherwise = ""): SizeProblem<"rank" | "sparsity">[] {
+export function checkSparsity(settings: MadeUp, otherwise = ""): Problem<"rank" | "sparsity">[] {
   const { dimension, rank, sparsity = dimension } = settings;
   const wrong = (message: string) => [{ name: "sparsity" as const, message: `${message}${otherwise}.` }];
   if (rank >= dimension) return checkRank(settings);

@@ -39,7 +39,7 @@ export function ownPopulation({ dimension, rank, spectrum }: Settings): Populati
 }
 
 /** Checks for values that are impossible together. The population of the charts is checked where it is set. */
-export function check(settings: Settings): Problem<typeof FIELDS>[] {
+export function check(settings: Settings): Problem<keyof typeof FIELDS>[] {
   const { source, dimension, spectrum } = settings;
   if (source === "charts") return [];
   const problems = checkRank(settings);
