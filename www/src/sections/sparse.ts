@@ -13,7 +13,7 @@ import { fillTable, make, stale } from "../dom.js";
 import { choice, decimal, integer, optional, type Values } from "../fields.js";
 import { counted, number, percent } from "../format.js";
 import { ColorScale, HeatMap, largestSize } from "../heatmap.js";
-import { shareFound, type Size } from "../measure.js";
+import { shareFound } from "../measure.js";
 import { about, inPlace, type OwnRecords } from "../own-records.js";
 import { checkSparsity } from "./error/settings.js";
 
@@ -134,16 +134,10 @@ export function start(_root: HTMLElement, { pool, records, state }: Context): vo
 }
 
 /** The features that the Fantope keeps at a penalty. */
-interface Step {
-  readonly penalty: number;
-  readonly hits: number;
-  readonly misses: number;
-  readonly falseAlarms: number;
-  readonly relativeGap: number;
-}
+type Step = Pick<ComparedComponents, "hits" | "misses" | "falseAlarms"> & Pick<Comparison, "penalty" | "relativeGap">;
 
 class View {
-  readonly #maps = METHODS.map((method) => new HeatMap(element(idOf(method)), TITLES[method]));
+  readonly #maps = METHODS.map((method) => new HeatMap(element(`sparse-${method}`), TITLES[method]));
   readonly #scale = new ColorScale(element("sparse-scale"));
   readonly #slider = element<HTMLInputElement>("sparse-step");
   #steps: readonly Step[] = [];
@@ -177,10 +171,10 @@ class View {
     shown.textContent = `This could not be computed: ${message}. What you see is from before.`;
   }
 
-  show(compared: Comparison, { own, dimension, rank }: Asked): void {
+  show(compared: Comparison, asked: Asked): void {
     element("sparse-results").hidden = false;
     stale(element("sparse-results"), false);
-    const size = { dimension, rank };
+    const { own } = asked;
     const { truth, fantope, penalty, relativeGap } = compared;
     // Features that carry components come first, or the picture would be scattered.
     const all = Array.from(truth.leverages, (_, feature) => feature);
@@ -191,10 +185,12 @@ class View {
     const matrices = METHODS.map((method) => reordered(compared[method].matrix, order));
     const scale = { largest: largestSize(...matrices), root: true };
     METHODS.forEach((method, index) => {
-      this.#maps[index]!.show(matrices[index], names, captionOf(method, compared[method], truth, own, size), scale);
+      const caption =
+        method === "truth" ? captionOf(truth, own) : `Finds ${shareOf(compared[method], asked)} of the structure`;
+      this.#maps[index]!.show(matrices[index], names, caption, scale);
     });
     this.#scale.show(scale);
-    const found = METHODS.slice(1).map((method) => foundBy(TITLES[method], compared[method], truth, own, size));
+    const found = METHODS.slice(1).map((method) => foundBy(TITLES[method], compared[method], truth, asked));
     fillTable(element("sparse-found"), ["Method", "Structure", "Error", "Found", "Missed", "False alarms"], found);
     const kept = counted(fantope.support.length, "feature");
     element("sparse-certificate").textContent =
@@ -264,10 +260,6 @@ async function open(pool: Pool, asked: Asked, signal: AbortSignal): Promise<Remo
   return pool.open("drawCollection", options, { signal });
 }
 
-function idOf(method: (typeof METHODS)[number]): string {
-  return `sparse-${method === "softThreshold" ? "soft-threshold" : method}`;
-}
-
 function reordered(matrix: Float64Array, order: readonly number[]): Float64Array {
   const size = order.length;
   return Float64Array.from({ length: size * size }, (_, at) => {
@@ -275,38 +267,26 @@ function reordered(matrix: Float64Array, order: readonly number[]): Float64Array
   });
 }
 
-function captionOf(
-  method: (typeof METHODS)[number],
-  found: ComparedComponents,
-  truth: ComparedComponents,
-  own: OwnRecords | undefined,
-  size: Size,
-): string {
-  if (method === "truth") {
-    const uses = `It uses ${truth.support.length} of ${found.leverages.length} features`;
-    return own ? `${uses}. Those with the largest shares come first here.` : `${uses}, which come first here.`;
-  }
-  return `Finds ${percent(shareFound(found, size))} of the structure`;
+function captionOf({ leverages, support }: ComparedComponents, own: OwnRecords | undefined): string {
+  const uses = `It uses ${support.length} of ${leverages.length} features`;
+  return own ? `${uses}. Those with the largest shares come first here.` : `${uses}, which come first here.`;
+}
+
+function shareOf(found: ComparedComponents, asked: Asked): string {
+  return percent(shareFound(found, asked));
 }
 
 /** A row of the table: the features that a method found, in words beside the marks. */
-function foundBy(
-  title: string,
-  found: ComparedComponents,
-  truth: ComparedComponents,
-  own: OwnRecords | undefined,
-  size: Size,
-): string[] {
-  const hits = truth.support.filter((feature) => found.support.includes(feature));
+function foundBy(title: string, found: ComparedComponents, truth: ComparedComponents, asked: Asked): string[] {
   const misses = truth.support.filter((feature) => !found.support.includes(feature));
   const falseAlarms = found.support.filter((feature) => !truth.support.includes(feature));
   return [
     title,
-    percent(shareFound(found, size)),
+    shareOf(found, asked),
     number(found.sinThetaSquared),
-    `✓ ${hits.length} of ${truth.support.length}`,
-    `○ ${listed(misses, own)}`,
-    `✗ ${listed(falseAlarms, own)}`,
+    `✓ ${found.hits} of ${truth.support.length}`,
+    `○ ${listed(misses, asked.own)}`,
+    `✗ ${listed(falseAlarms, asked.own)}`,
   ];
 }
 
