@@ -17,25 +17,10 @@ export async function run(sections: Readonly<Record<string, Start>>): Promise<vo
   // The text comes first: compiling and the work of the sections would compete with it for the processors.
   await afterPaint();
   const module = compile();
-  const context = makeContext(module, state);
-  module
-    .then(() => context.lab())
-    .then((lab) => (element("version").textContent = lab.version()))
-    .catch(cannotRun);
-  // Each section in its own turn, so that the page stays responsive between them.
-  for (const [id, start] of Object.entries(sections)) {
-    await yieldToMain();
-    void begin(id, start, context);
-  }
-  // The started sections may have moved the requested one.
-  if (state.place in sections) show(state.place);
-}
-
-function makeContext(module: Promise<WebAssembly.Module>, state: State): Context {
-  const spoken = element("announcements");
   const pool = new Pool(module);
+  const spoken = element("announcements");
   let lab: ReturnType<Context["lab"]> | undefined;
-  return {
+  const context: Context = {
     pool,
     state,
     survey: new Survey(pool),
@@ -43,6 +28,21 @@ function makeContext(module: Promise<WebAssembly.Module>, state: State): Context
     announce: (text) => (spoken.textContent = text),
     lab: () => (lab ??= startLab(module)),
   };
+  module
+    .then(() => context.lab())
+    .then((lab) => (element("version").textContent = lab.version()))
+    .catch((error: Error) => {
+      const message = element("cannot-run");
+      message.hidden = false;
+      message.textContent = `This browser cannot run the computations of the page: ${error.message}.`;
+    });
+  // Each section in its own turn, so that the page stays responsive between them.
+  for (const [id, start] of Object.entries(sections)) {
+    await yieldToMain();
+    void begin(id, start, context);
+  }
+  // The started sections may have moved the requested one.
+  if (state.place in sections) show(state.place);
 }
 
 /** A section that fails says so in its place, and the others go on. */
@@ -55,12 +55,6 @@ async function begin(id: string, start: Start, context: Context): Promise<void> 
     const text = `This part of the page does not work here: ${(error as Error).message}.`;
     root.querySelector("h1, h2")!.after(make("p", { className: "message" }, text));
   }
-}
-
-function cannotRun(error: unknown): void {
-  const message = element("cannot-run");
-  message.hidden = false;
-  message.textContent = `This browser cannot run the computations of the page: ${(error as Error).message}.`;
 }
 
 /** Links of the navigation keep the state that is in the address, and take the keyboard with them. */

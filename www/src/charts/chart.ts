@@ -4,13 +4,11 @@ import "./chart.css";
 
 import { describe, valuesAt } from "./describe.js";
 import type { Format } from "./file.js";
-import { legend } from "./legend.js";
-import { type ChartData, xValues } from "./model.js";
+import { type ChartData, kinds, places, xValues } from "./model.js";
 import { plot } from "./plot.js";
-import type { Style } from "./series.js";
+import { cells, parts, sample, SAMPLE, type Style } from "./series.js";
 import { draw, type Frame, picture } from "./shapes.js";
-import { chartTable } from "./table.js";
-import { make } from "../dom.js";
+import { fillTable, make } from "../dom.js";
 import { download } from "../download.js";
 import { number } from "../format.js";
 import { inOwnFrame } from "../scheduling.js";
@@ -170,7 +168,7 @@ export class Chart {
   }
 
   #tabulate(): void {
-    if (this.#details.open && this.#data) chartTable(this.#table, this.#data);
+    if (this.#details.open && this.#data) tabulate(this.#table, this.#data);
   }
 
   #files(): HTMLElement {
@@ -186,6 +184,30 @@ export class Chart {
     const { file } = await import("./file.js");
     download(`${this.#name}.${format.toLowerCase()}`, await file(data, format));
   }
+}
+
+/** Fills a list with a sample and a name for each series, unless it has them already. */
+function legend(list: HTMLElement, { series }: ChartData): void {
+  const names = series.map((one) => [one.name, one.style, parts(one).map(({ points }) => points.length > 0)]).join();
+  if (list.dataset["names"] === names) return;
+  list.dataset["names"] = names;
+  list.replaceChildren(
+    ...series.map((one) => {
+      const svg = picture();
+      svg.setAttribute("aria-hidden", "true");
+      draw(svg, SAMPLE, sample(one));
+      return make("li", { className: one.style }, svg, one.name);
+    }),
+  );
+}
+
+/** The numbers, one row for each place and series. The last kind has its columns before there are any. */
+function tabulate(table: HTMLElement, data: ChartData): void {
+  const shown = kinds(data).filter((kind, index, all) => places(kind).length > 0 || !all[index + 1]);
+  const rows = xValues(data).flatMap((x) =>
+    data.series.map(({ name }, index) => [number(x), name, ...shown.flatMap((kind) => cells(kind[index]!, x))]),
+  );
+  fillTable(table, [data.x.label, "series", ...shown.flatMap(([part]) => Object.keys(part!.columns))], rows);
 }
 
 /** What a series has at the cursor, beside its colour. */
