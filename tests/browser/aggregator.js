@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { after, before } from "node:test";
 import { fileURLToPath } from "node:url";
 
 import { ended } from "./executable.js";
@@ -28,58 +29,69 @@ function built(name) {
   return executables.filter(Boolean).at(-1);
 }
 
-/** What a server says when it listens, with its port. */
-const LISTENS = /^listening on http:\/\/127\.0\.0\.1:(\d+)$/;
+/** A server of the command line, with a folder of its own. */
+class Server {
+  folder = mkdtempSync(join(tmpdir(), "ldp-pca-server-"));
+  #process;
 
-/** The process, and what is in the brackets of `says`, once it has said so. */
-function listening(what, program, parameters, says = LISTENS) {
-  return new Promise((resolve, reject) => {
-    const child = spawn(program, parameters, { stdio: ["ignore", "pipe", "inherit"] });
-    child.once("error", reject);
-    child.once("exit", (code) => reject(new Error(`the ${what} ended with ${code} before it listened`)));
-    createInterface({ input: child.stdout }).on("line", (line) => {
-      const [, where] = line.match(says) ?? [];
-      if (where) resolve([child, where]);
+  /** One of these, for all tests of a file. */
+  static forTests(...given) {
+    const server = new this(...given);
+    before(() => server.start());
+    after(() => server.remove());
+    return server;
+  }
+
+  /** One of these, until the test `t` ends. */
+  static async during(t, ...given) {
+    const server = new this(...given);
+    t.after(() => server.remove());
+    await server.start();
+    return server;
+  }
+
+  /** Runs a command, until it says that it listens at the address in the brackets of `says`: its `url`. */
+  async run(parameters, says = /^listening on (http:\/\/127\.0\.0\.1:\d+)$/) {
+    this.#process = spawn(binary(), parameters, { stdio: ["ignore", "pipe", "inherit"] });
+    this.url = await new Promise((resolve, reject) => {
+      this.#process.once("error", reject);
+      const early = (code) => reject(new Error(`${parameters[0]} ended with ${code} before it listened`));
+      this.#process.once("exit", early);
+      createInterface({ input: this.#process.stdout }).on("line", (line) => {
+        const [, url] = line.match(says) ?? [];
+        if (url) resolve(url);
+      });
     });
-  });
+  }
+
+  async stop() {
+    if (this.#process) await ended(this.#process);
+  }
+
+  async remove() {
+    await this.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
 }
 
 /** For reports that make their own ids. */
 export const OWN_IDS = ["--no-issued-ids"];
 
-export class Aggregator {
-  #binary = binary();
-  #folder = mkdtempSync(join(tmpdir(), "ldp-pca-aggregator-"));
-  #process;
-  #www;
-  #more;
-  #port = 0;
+export class Aggregator extends Server {
+  #options;
 
   /** For `task` (its JSON); with the folder `www`, if any, served at /, and more of its options. */
   constructor(task, www, more = []) {
-    writeFileSync(join(this.#folder, "task.json"), JSON.stringify(task));
-    this.#www = www;
-    this.#more = more;
-  }
-
-  /** One that is started, until the test `t` ends. */
-  static async during(t, ...given) {
-    const aggregator = new Aggregator(...given);
-    t.after(() => aggregator.remove());
-    await aggregator.start();
-    return aggregator;
-  }
-
-  get url() {
-    return `http://127.0.0.1:${this.#port}`;
+    super();
+    writeFileSync(join(this.folder, "task.json"), JSON.stringify(task));
+    this.#options = [...(www ? ["--www", www] : []), ...more];
   }
 
   /** Starts it; a second time with what it had collected, on the same port. */
-  async start() {
-    const data = ["--data", join(this.#folder, "data"), "--task", join(this.#folder, "task.json")];
-    const open = ["--open-recovery", ...(this.#www ? ["--www", this.#www] : []), ...this.#more];
-    const parameters = ["serve", ...data, "--listen", `127.0.0.1:${this.#port}`, ...open];
-    [this.#process, this.#port] = await listening("aggregator", this.#binary, parameters);
+  start() {
+    const data = ["--data", join(this.folder, "data"), "--task", join(this.folder, "task.json")];
+    const { host } = new URL(this.url ?? "http://127.0.0.1:0");
+    return this.run(["serve", ...data, "--listen", host, "--open-recovery", ...this.#options]);
   }
 
   /** The answer of `GET path`, parsed. */
@@ -114,7 +126,7 @@ export class Aggregator {
   }
 
   async #administer(method, path, document) {
-    const token = readFileSync(join(this.#folder, "data/admin.token"), "utf8").trim();
+    const token = readFileSync(join(this.folder, "data/admin.token"), "utf8").trim();
     const response = await fetch(this.url + path, {
       method,
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
@@ -123,49 +135,26 @@ export class Aggregator {
     if (!response.ok) throw new Error(`the aggregator answers ${response.status}: ${await response.text()}`);
     return response.status === 204 ? undefined : response.json();
   }
-
-  async stop() {
-    if (this.#process) await ended(this.#process);
-  }
-
-  async remove() {
-    await this.stop();
-    rmSync(this.#folder, { recursive: true, force: true });
-  }
 }
 
 /** A relay before an aggregator, with batches of this size. */
-export class Relay {
-  #folder = mkdtempSync(join(tmpdir(), "ldp-pca-relay-"));
-  #process;
-  #port = 0;
-
-  get url() {
-    return `http://127.0.0.1:${this.#port}`;
-  }
-
-  async start(gateway, batch) {
-    const parameters = ["--data", this.#folder, "--gateway", gateway, "--batch", batch, "--listen", "127.0.0.1:0"];
-    [this.#process, this.#port] = await listening("relay", binary(), ["relay", ...parameters]);
-  }
-
-  async remove() {
-    if (this.#process) await ended(this.#process);
-    rmSync(this.#folder, { recursive: true, force: true });
+export class Relay extends Server {
+  constructor(gateway, batch) {
+    super();
+    this.start = () => {
+      const to = ["--gateway", gateway.url, "--batch", batch];
+      return this.run(["relay", "--data", this.folder, ...to, "--listen", "127.0.0.1:0"]);
+    };
   }
 }
 
 /** A demo with a relay, once it serves its page from the folder `www`. */
-export class Demo {
-  #process;
-
-  async start(www) {
-    const options = ["--relay", "--population", "1000", "--listen", "127.0.0.1:0", "--www", www];
-    const says = /^page ready: (http:\/\/127\.0\.0\.1:\d+)\/$/;
-    [this.#process, this.url] = await listening("demo", binary(), ["demo", ...options], says);
-  }
-
-  async remove() {
-    if (this.#process) await ended(this.#process);
+export class Demo extends Server {
+  constructor(www) {
+    super();
+    this.start = () => {
+      const options = ["--relay", "--population", "1000", "--listen", "127.0.0.1:0", "--www", www];
+      return this.run(["demo", ...options], /^page ready: (http:\/\/127\.0\.0\.1:\d+)\/$/);
+    };
   }
 }

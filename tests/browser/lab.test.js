@@ -5,38 +5,26 @@ import { after, before, test } from "node:test";
 
 import { compare, loadMethods } from "../../pkg/lab-node.js";
 import { launchChromium } from "./chromium.js";
-import { EMPTY, openPage, ROOT } from "./pages.js";
-import { serve } from "./serve.js";
+import { EMPTY, quietPage, ROOT, served } from "./pages.js";
 
+const server = served(ROOT, { "/": EMPTY });
 let browser;
-let server;
-
-before(async () => {
-  server = await serve(ROOT, { "/": EMPTY });
-  browser = await launchChromium();
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.close();
-});
+before(async () => (browser = await launchChromium()));
+after(() => browser?.close());
 
 /** Runs `work` with the lab's exports as its first argument in a page of its own. */
-async function inPage(work, argument) {
-  const { page, errors } = await openPage(browser, server.url);
+async function inPage(t, work, argument) {
+  const page = await quietPage(t, browser, server.url);
   const source = `async (argument) => {
     const lab = await import("/pkg/lab.js");
     await Promise.all([lab.init(), lab.init()]);
     return (${work})(lab, argument);
   }`;
-  const found = await page.evaluate(`(${source})(${JSON.stringify(argument)})`);
-  assert.deepEqual(errors, []);
-  await page.close();
-  return found;
+  return page.evaluate(`(${source})(${JSON.stringify(argument)})`);
 }
 
-test("the page lives while a simulation runs, and can stop it", async () => {
-  const { beats, done, name } = await inPage(async ({ simulate }) => {
+test("the page lives while a simulation runs, and can stop it", async (t) => {
+  const { beats, done, name } = await inPage(t, async ({ simulate }) => {
     const controller = new AbortController();
     const state = { beats: 0, done: 0 };
     const heart = setInterval(() => (state.beats += 1));
@@ -54,7 +42,7 @@ test("the page lives while a simulation runs, and can stop it", async () => {
   assert.ok(beats >= 3 && done < 1000, `${beats} beats in ${done} trials`);
 });
 
-test("every method is there once it is asked for, and finds what it finds in Node", async () => {
+test("every method is there once it is asked for, and finds what it finds in Node", async (t) => {
   const options = { dimension: 8, rank: 2, epsilon: 1, count: 2000, drawn: "records", seed: 5 };
   const work = async ({ compare, loadMethods }, options) => {
     const resources = () => performance.getEntriesByType("resource").map(({ name }) => name);
@@ -64,7 +52,7 @@ test("every method is there once it is asked for, and finds what it finds in Nod
     const errors = compare(options).methods.map(({ key, trials }) => [key, trials[0]?.sinThetaSquared ?? null]);
     return { files: [before, files()], errors };
   };
-  const { files, errors } = await inPage(work, options);
+  const { files, errors } = await inPage(t, work, options);
   assert.deepEqual(files, [0, 1]);
   await loadMethods();
   const here = compare(options).methods.map(({ key, trials }) => [key, trials[0]?.sinThetaSquared ?? null]);

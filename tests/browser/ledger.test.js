@@ -4,29 +4,17 @@ import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { test } from "node:test";
 
 import { RECORD, TASK } from "../js/task.js";
 import { Aggregator, OWN_IDS } from "./aggregator.js";
 import { asked } from "./asked.js";
 import { launchChromium } from "./chromium.js";
 import { launchFirefox } from "./firefox.js";
-import { EMPTY, PATIENCE, policyFor, ROOT } from "./pages.js";
-import { serve } from "./serve.js";
+import { EMPTY, inEachBrowser, PATIENCE, policyFor, ROOT, served } from "./pages.js";
 
-let aggregator;
-let server;
-
-before(async () => {
-  aggregator = new Aggregator(TASK, undefined, OWN_IDS);
-  await aggregator.start();
-  server = await serve(ROOT, { "/": EMPTY }, policyFor(aggregator.url));
-});
-
-after(async () => {
-  await server?.close();
-  await aggregator?.remove();
-});
+const aggregator = Aggregator.forTests(TASK, undefined, OWN_IDS);
+const server = served(ROOT, { "/": EMPTY }, () => policyFor(aggregator.url));
 
 /** A tab with the package loaded, as `window.api`, and what the tests share. */
 async function openTab(context) {
@@ -65,18 +53,12 @@ const BROWSERS = asked({
   },
 });
 
-for (const [name, browser] of Object.entries(BROWSERS)) describe(name, () => ledgerTests(name, browser));
+inEachBrowser(ledgerTests, BROWSERS);
 
-function ledgerTests(name, { launch, newProfile, kill, launchWithoutStorage }) {
-  let browser;
-
-  before(async () => (browser = await launch()));
-
-  after(() => browser?.close());
-
+function ledgerTests(name, browser, { newProfile, kill, launchWithoutStorage }) {
   /** Tabs opened in it share their storage and their locks, with no others. */
   async function profile(t) {
-    const context = await newProfile(browser);
+    const context = await newProfile(browser());
     t.after(() => context.close());
     return context;
   }

@@ -3,28 +3,15 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { test } from "node:test";
 
-import { BROWSERS, EMPTY, openPage as open, ROOT, vectorTests } from "./pages.js";
-import { serve, serveUntilEnd } from "./serve.js";
+import { EMPTY, inEachBrowser, openPage as open, ROOT, served, vectorTests } from "./pages.js";
+import { serveUntilEnd } from "./serve.js";
 
-for (const [name, launch] of Object.entries(BROWSERS)) describe(name, () => packageTests(name, launch));
+const server = served(ROOT, { "/": EMPTY });
 
-function packageTests(name, launch) {
-  let browser;
-  let server;
-
-  before(async () => {
-    server = await serve(ROOT, { "/": EMPTY });
-    browser = await launch();
-  });
-
-  after(async () => {
-    await browser?.close();
-    await server?.close();
-  });
-
-  const openPage = (url = server.url) => open(browser, url);
+inEachBrowser((name, browser) => {
+  const openPage = (url = server.url) => open(browser(), url);
 
   test("a policy that forbids wasm is an error with a code", async (t) => {
     const strict = await serveUntilEnd(t, ROOT, { "/": EMPTY }, "default-src 'self'; img-src data:");
@@ -82,4 +69,4 @@ function packageTests(name, launch) {
     }
     assert.deepEqual(errors, []);
   });
-}
+});

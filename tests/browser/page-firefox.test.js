@@ -71,9 +71,8 @@ inFirefox("every part of the second page computes in Firefox", async () => {
   await page.close();
 });
 
-inFirefox("a report from Firefox counts, and the count comes back by itself", async () => {
-  const aggregator = new Aggregator(TASK, DIST);
-  await aggregator.start();
+inFirefox("a report from Firefox counts, and the count comes back by itself", async (t) => {
+  const aggregator = await Aggregator.during(t, TASK, DIST);
   const { page, errors } = await openPage(browser, aggregator.url);
   await saying(page, "#take-part-status", /^The aggregator is here: 0 reports so far\.$/);
   await click(page, "#take-part-send");
@@ -92,5 +91,4 @@ inFirefox("a report from Firefox counts, and the count comes back by itself", as
   // Firefox writes down that connections were lost.
   assert.deepEqual(errors.filter((message) => !/40[14]|connection|Loading failed/i.test(message)), []);
   await page.close();
-  await aggregator.remove();
 });

@@ -31,22 +31,17 @@ const TASK = {
   folds: 1,
 };
 
-let aggregator;
+const aggregator = Aggregator.forTests(TASK, DIST);
 let browser;
 
 before(async () => {
-  aggregator = new Aggregator(TASK, DIST);
-  await aggregator.start();
   browser = await launchChromium();
   await init();
 });
 
 afterEach(() => closePages(browser));
 
-after(async () => {
-  await browser?.close();
-  await aggregator?.remove();
-});
+after(() => browser?.close());
 
 /** An aggregator that publishes no components says so, and the browser logs it. */
 const NO_COMPONENTS = ["/components"];
@@ -294,44 +289,39 @@ test("a tab that nobody sees holds no connection, and is up to date when it is s
   await page.getByText(here(before + 5)).waitFor();
 });
 
-test("a visitor of a demo with a relay sends through it, or directly, and both count", async () => {
-  const demo = new Demo();
-  try {
-    await demo.start(DIST);
-    const visit = async () => {
-      const hash = `#take-part&${QUIET}`;
-      const { page, trouble } = await openPage(browser, demo.url, { hash, expected: NO_COMPONENTS });
-      await page.getByText("The aggregator is here").waitFor();
-      await section(page).getByText("it hides nobody").waitFor();
-      const sent = [];
-      page.on("request", (request) => request.method() === "POST" && sent.push(new URL(request.url()).pathname));
-      return { page, sent, trouble };
-    };
-    const status = async () => {
-      const { tasks } = await (await fetch(`${demo.url}/tasks`)).json();
-      return (await fetch(`${demo.url}/tasks/${tasks[0]}/status`)).json();
-    };
-    const { records } = await status();
-    const { page, sent, trouble } = await visit();
-    await agree(page);
-    await page.getByText(/^Left with the relay: it counts when its batch is full\./).waitFor();
-    assert.deepEqual(sent, ["/relay/reports"]);
-    // Simulated users fill its batch.
-    await page.waitForFunction((before) => {
-      const [digits] = document.getElementById("take-part-status").textContent.match(/[\d,]+(?= reports)/) ?? ["0"];
-      return Number(digits.replaceAll(",", "")) >= before;
-    }, records + 10);
-    await assertAccessible(page, "#take-part");
+test("a visitor of a demo with a relay sends through it, or directly, and both count", async (t) => {
+  const demo = await Demo.during(t, DIST);
+  const visit = async () => {
+    const hash = `#take-part&${QUIET}`;
+    const { page, trouble } = await openPage(browser, demo.url, { hash, expected: NO_COMPONENTS });
+    await page.getByText("The aggregator is here").waitFor();
+    await section(page).getByText("it hides nobody").waitFor();
+    const sent = [];
+    page.on("request", (request) => request.method() === "POST" && sent.push(new URL(request.url()).pathname));
+    return { page, sent, trouble };
+  };
+  const status = async () => {
+    const { tasks } = await (await fetch(`${demo.url}/tasks`)).json();
+    return (await fetch(`${demo.url}/tasks/${tasks[0]}/status`)).json();
+  };
+  const { records } = await status();
+  const { page, sent, trouble } = await visit();
+  await agree(page);
+  await page.getByText(/^Left with the relay: it counts when its batch is full\./).waitFor();
+  assert.deepEqual(sent, ["/relay/reports"]);
+  // Simulated users fill its batch.
+  await page.waitForFunction((before) => {
+    const [digits] = document.getElementById("take-part-status").textContent.match(/[\d,]+(?= reports)/) ?? ["0"];
+    return Number(digits.replaceAll(",", "")) >= before;
+  }, records + 10);
+  await assertAccessible(page, "#take-part");
 
-    const direct = await visit();
-    await section(direct.page).getByLabel("Send through the relay").uncheck();
-    await agree(direct.page);
-    await direct.page.getByText(/^Counted\./).waitFor();
-    assert.equal(direct.sent.at(-1), `/tasks/${(await status()).task}/reports`);
-    assert.deepEqual([...trouble, ...direct.trouble], []);
-  } finally {
-    await demo.remove();
-  }
+  const direct = await visit();
+  await section(direct.page).getByLabel("Send through the relay").uncheck();
+  await agree(direct.page);
+  await direct.page.getByText(/^Counted\./).waitFor();
+  assert.equal(direct.sent.at(-1), `/tasks/${(await status()).task}/reports`);
+  assert.deepEqual([...trouble, ...direct.trouble], []);
 });
 
 test("on a host of files nothing is sent, and a visitor still sees what would be, and their place", async () => {

@@ -3,12 +3,13 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 import { asked } from "./asked.js";
 import { launchChromium } from "./chromium.js";
 import { launchFirefox } from "./firefox.js";
+import { serve } from "./serve.js";
 
 /** Milliseconds after which a test gives up what it waits for: no machine is so busy. */
 export const PATIENCE = 600_000;
@@ -18,10 +19,31 @@ export const EMPTY = '<!doctype html><link rel="icon" href="data:,"><title>empty
 /** The policy of a page that runs the package, and that connects to its own origin and these. */
 export const policyFor = (...origins) =>
   `default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:; connect-src 'self' ${origins.join(" ")}`;
-/** The launchers of the browsers. */
-export const BROWSERS = asked({ Chromium: launchChromium, Firefox: launchFirefox });
+/** How the browsers are launched. */
+export const BROWSERS = asked({ Chromium: { launch: launchChromium }, Firefox: { launch: launchFirefox } });
 
 const VECTORS = join(ROOT, "tests/vectors/v1");
+
+/** Has the tests that `define(name, browser, more)` defines in each of these browsers, which `browser()` gives. */
+export function inEachBrowser(define, browsers = BROWSERS) {
+  for (const [name, { launch, concurrency, skip, ...more }] of Object.entries(browsers)) {
+    describe(name, { concurrency, skip }, () => {
+      let browser;
+      before(async () => (browser = await launch()));
+      after(() => browser?.close());
+      define(name, () => browser, more);
+    });
+  }
+}
+
+/** {@link serve} with these parameters, of which functions give what is not known before, for all tests of a file. */
+export function served(...given) {
+  const server = {};
+  const now = () => given.map((one) => (typeof one === "function" ? one() : one));
+  before(async () => Object.assign(server, await serve(...now())));
+  after(() => server.close?.());
+  return server;
+}
 
 /** A page, and the errors that it reports. */
 export async function openPage(browser, url, path = "/") {
@@ -32,6 +54,16 @@ export async function openPage(browser, url, path = "/") {
   page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
   await page.goto(url + path);
   return { page, errors };
+}
+
+/** {@link openPage}, until the test `t` ends: then nothing has gone wrong in the page. */
+export async function quietPage(t, ...given) {
+  const { page, errors } = await openPage(...given);
+  t.after(async () => {
+    await page.close();
+    assert.deepEqual(errors, []);
+  });
+  return page;
 }
 
 /** Waits until `read()` gives something that passes `wanted`; what it gave last is in the error. */

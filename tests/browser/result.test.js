@@ -15,12 +15,10 @@ import { ROOT } from "./pages.js";
 
 const TASK = join(ROOT, "examples/task.json");
 const folder = mkdtempSync(join(tmpdir(), "ldp-pca-result-"));
-let aggregator;
+const aggregator = Aggregator.forTests(JSON.parse(readFileSync(TASK, "utf8")), undefined, OWN_IDS);
 let browser;
 
 before(async () => {
-  aggregator = new Aggregator(JSON.parse(readFileSync(TASK, "utf8")), undefined, OWN_IDS);
-  await aggregator.start();
   const reports = join(folder, "reports.ldpr");
   const records = [join(ROOT, "examples/survey.csv"), "--insecure-seed", "1", "--output", reports];
   execFileSync(binary(), ["randomize", "--task", TASK, ...records], { stdio: "pipe" });
@@ -30,7 +28,6 @@ before(async () => {
 
 after(async () => {
   await browser?.close();
-  await aggregator?.remove();
   rmSync(folder, { recursive: true, force: true });
 });
 

@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { request as send } from "node:http";
-import { after, before, describe, test } from "node:test";
+import { after, before, test } from "node:test";
 
 import { init, issuedId, PrivacyLedger, Randomizer, submit, Task } from "../../pkg/inline.js";
 import { serveAnswers } from "../js/answers.js";
@@ -13,7 +13,7 @@ import { Aggregator, Relay } from "./aggregator.js";
 import { asked } from "./asked.js";
 import { launchChromium } from "./chromium.js";
 import { launchFirefox } from "./firefox.js";
-import { milliseconds, PATIENCE, policyFor, ROOT, until } from "./pages.js";
+import { inEachBrowser, milliseconds, PATIENCE, policyFor, ROOT, until } from "./pages.js";
 import { serve } from "./serve.js";
 import { launchWebKit, withoutWebKit } from "./webkit.js";
 
@@ -31,10 +31,10 @@ const BROWSERS = asked({
   WebKit: { launch: launchWebKit, newProfile: (browser) => browser.newPart(), concurrency: 2, skip: withoutWebKit() },
 });
 
-let aggregator;
+const aggregator = Aggregator.forTests(TASK);
 /** What stands before the aggregator, and before a real relay, whose batches are of two. */
 let relay;
-let shuffler;
+const shuffler = Relay.forTests(aggregator, 2);
 let elsewhere;
 let policy;
 /** The network's treatment of a task's requests, by its digest: gets the request, and `forward`, which answers it. */
@@ -47,20 +47,12 @@ let numbers = 0;
 
 before(async () => {
   await init();
-  aggregator = new Aggregator(TASK);
-  await aggregator.start();
   relay = await serveAnswers([pass]);
-  shuffler = new Relay();
-  await shuffler.start(aggregator.url, 2);
   policy = policyFor(relay.url, "http://127.0.0.1:9");
   elsewhere = await newSite();
 });
 
-after(async () => {
-  await Promise.all([elsewhere, relay].map((server) => server?.close()));
-  await shuffler?.remove();
-  await aggregator?.remove();
-});
+after(() => Promise.all([elsewhere, relay].map((server) => server?.close())));
 
 const newSite = () => serve(ROOT, { "/": SURVEY, "/elsewhere": FORM }, policy);
 
@@ -744,54 +736,48 @@ async function never(visitor) {
 VISITS.push(...RELAYED);
 const table = new Map(VISITS.map(([name]) => [name, {}]));
 
-for (const [name, { launch, newProfile, concurrency, skip }] of Object.entries(BROWSERS)) {
-  describe(name, { concurrency, skip }, () => {
-    let browser;
-    before(async () => (browser = await launch()));
-    after(() => browser?.close());
-
-    for (const [visit, about, go, browsers] of VISITS) {
-      if (browsers && !browsers.includes(name)) continue;
-      test(visit, async () => {
-        const visitor = await Visitor.of(browser, newProfile, about);
-        try {
-          const [told, counted, afterwards = ""] = await go(visitor);
-          if (typeof counted === "number" && !afterwards) assert.equal(await visitor.records(), counted);
-          assert.ok(!visitor.came.some((request) => request.startsWith("OPTIONS")), "no browser asked beforehand");
-          table.get(visit)[name] = { told: of(told), counted: `${counted}`, afterwards, usable: visitor.usable };
-        } finally {
-          await visitor.close();
-        }
-      });
-    }
-
-    // A page is left as soon as its first request is out: nothing has been answered, and nothing is until 1.5 s later.
-    test("left right after \"agree\", latency 1.5 s: 20 of 20 arrive", async () => {
-      const visitor = await Visitor.of(browser, newProfile, {});
-      visitor.network = only(slow);
-      const visitors = [];
-      const times = [];
-      for (let number = 0; number < 20; number += 1) {
-        const one = await Visitor.of(browser, newProfile, {});
-        visitors.push(one);
-        const tab = await one.open({ task: visitor.task });
-        await tab.evaluate(() => id);
-        const before = visitor.came.length;
-        const agreed = performance.now();
-        await one.begin(tab);
-        await until(() => visitor.came.length > before);
-        times.push(Math.round(performance.now() - agreed));
-        await one.leave(tab);
+inEachBrowser((name, browser, { newProfile }) => {
+  for (const [visit, about, go, browsers] of VISITS) {
+    if (browsers && !browsers.includes(name)) continue;
+    test(visit, async () => {
+      const visitor = await Visitor.of(browser(), newProfile, about);
+      try {
+        const [told, counted, afterwards = ""] = await go(visitor);
+        if (typeof counted === "number" && !afterwards) assert.equal(await visitor.records(), counted);
+        assert.ok(!visitor.came.some((request) => request.startsWith("OPTIONS")), "no browser asked beforehand");
+        table.get(visit)[name] = { told: of(told), counted: `${counted}`, afterwards, usable: visitor.usable };
+      } finally {
+        await visitor.close();
       }
-      await until(async () => (await visitor.records()) === 20);
-      console.log(
-        `${name}: 20 of 20 that were left right after "agree" arrived; the first request was out after ` +
-          `${times.join(", ")} ms`,
-      );
-      await Promise.all([visitor, ...visitors].map((one) => one.close()));
     });
+  }
+
+  // A page is left as soon as its first request is out: nothing has been answered, and nothing is until 1.5 s later.
+  test("left right after \"agree\", latency 1.5 s: 20 of 20 arrive", async () => {
+    const visitor = await Visitor.of(browser(), newProfile, {});
+    visitor.network = only(slow);
+    const visitors = [];
+    const times = [];
+    for (let number = 0; number < 20; number += 1) {
+      const one = await Visitor.of(browser(), newProfile, {});
+      visitors.push(one);
+      const tab = await one.open({ task: visitor.task });
+      await tab.evaluate(() => id);
+      const before = visitor.came.length;
+      const agreed = performance.now();
+      await one.begin(tab);
+      await until(() => visitor.came.length > before);
+      times.push(Math.round(performance.now() - agreed));
+      await one.leave(tab);
+    }
+    await until(async () => (await visitor.records()) === 20);
+    console.log(
+      `${name}: 20 of 20 that were left right after "agree" arrived; the first request was out after ` +
+        `${times.join(", ")} ms`,
+    );
+    await Promise.all([visitor, ...visitors].map((one) => one.close()));
   });
-}
+}, BROWSERS);
 
 after(() => {
   const names = Object.keys(BROWSERS);

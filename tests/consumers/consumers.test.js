@@ -46,7 +46,7 @@ const RUNTIMES = {
 /** Consumers whose own tests run with `ldp-pca/testing`: the scripts of their package.json. */
 const TESTED = { "tests/consumers/vitest": ["modules"], "tests/consumers/jest": ["commonjs", "modules"] };
 
-let aggregator;
+const aggregator = Aggregator.forTests(JSON.parse(readFileSync(join(EXAMPLES, "app-task.json"), "utf8")));
 let browsers;
 let digest;
 let tarball;
@@ -55,8 +55,6 @@ const installed = new Map();
 
 before(async () => {
   tarball = pack();
-  aggregator = new Aggregator(JSON.parse(readFileSync(join(EXAMPLES, "app-task.json"), "utf8")));
-  await aggregator.start();
   [digest] = (await aggregator.get("/tasks")).tasks;
   browsers = { Chromium: await launchChromium(), Firefox: await launchFirefox() };
 });
@@ -64,7 +62,6 @@ before(async () => {
 after(async () => {
   for (const browser of Object.values(browsers ?? {})) await browser.close();
   for (const consumer of installed.values()) await consumer.remove();
-  await aggregator?.remove();
   tarball?.remove();
 });
 

@@ -460,9 +460,7 @@ test("a report that waits since the first wave is sent in the second, to its own
   assert.deepEqual([await count(first), await count(second)], [1, 1]);
   // And through a relay, in a batch with the next one's, on a page that has fetched neither.
   asked.clear();
-  const relay = new Relay();
-  t.after(() => relay.remove());
-  await relay.start(aggregator.url, 2);
+  const relay = await Relay.during(t, aggregator, 2);
   for (const next of [await open(), await open()]) {
     assert.equal((await next.send(wrapped(second), RECORD, { relay: relay.url })).status, "relayed");
   }

@@ -17,8 +17,7 @@ const STEPS = 10;
 /** Schedules at once: each depends on its own number alone. */
 const LANES = 8;
 
-const aggregator = new Aggregator(TASK, undefined, OWN_IDS);
-const relay = new Relay();
+const aggregator = Aggregator.forTests(TASK, undefined, OWN_IDS);
 /** What came to the relay, by device, and how the network treats the device. */
 const devices = Array.from({ length: SCHEDULES }, () => ({ network: "works", posts: [], acknowledged: 0 }));
 /** Reports that came to the aggregator unsealed. */
@@ -33,22 +32,20 @@ before(async () => {
   Object.defineProperty(globalThis, "navigator", { value: undefined, configurable: true });
   await init();
   randomizer = new Randomizer(Task.parse(TASK), LIMITS);
-  await aggregator.start();
   front = createServer((request, response) => {
     const passing = pass(request, response).finally(() => underWay.delete(passing));
     underWay.add(passing);
   });
   await new Promise((resolve) => front.listen(0, "127.0.0.1", resolve));
-  await relay.start(url(), SCHEDULES);
 });
 
-after(async () => {
+after(() => {
   front?.closeAllConnections();
   front?.close();
-  await Promise.all([relay.remove(), aggregator.remove()]);
 });
 
 const url = () => `http://127.0.0.1:${front.address().port}`;
+const relay = Relay.forTests({ get url() { return url(); } }, SCHEDULES);
 
 async function pass(request, response) {
   const chunks = [];

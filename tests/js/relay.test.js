@@ -1,7 +1,7 @@
 // Reports through a relay: the real client, the real relay and the real aggregator, which opens what is sealed here.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 
 import { ArgumentError, init, Randomizer, SubmitError, Task } from "../../pkg/inline.js";
 import { Aggregator, OWN_IDS, Relay } from "../browser/aggregator.js";
@@ -14,20 +14,16 @@ const BATCH = 3;
 const SEALED = 344;
 const LIMITS_OF_LONG = { ...LIMITS, maxDelta: 1e-6 };
 
-const aggregator = new Aggregator(TASK, undefined, OWN_IDS);
-const relay = new Relay();
+const aggregator = Aggregator.forTests(TASK, undefined, OWN_IDS);
+const relay = Relay.forTests(aggregator, BATCH);
 let task;
 let keys;
 
 before(async () => {
   await init();
   task = Task.parse(TASK);
-  await aggregator.start();
-  await relay.start(aggregator.url, BATCH);
   keys = new Uint8Array(await (await fetch(`${relay.url}/keys`)).arrayBuffer());
 });
-
-after(() => Promise.all([relay.remove(), aggregator.remove()]));
 
 /** A device that takes part: the outcome of its report, which a randomizer of the task makes. */
 async function takesPart(options, randomizer = new Randomizer(task, LIMITS), record = RECORD) {

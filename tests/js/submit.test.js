@@ -1,13 +1,13 @@
 // Submitting to the real aggregator.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 
 import { init, issuedId, Randomizer, Report, submit, SubmitError, Task } from "../../pkg/inline.js";
 import { Aggregator, OWN_IDS } from "../browser/aggregator.js";
 import { LIMITS, RECORD, TASK } from "./task.js";
 
-const aggregator = new Aggregator(TASK, undefined, OWN_IDS);
+const aggregator = Aggregator.forTests(TASK, undefined, OWN_IDS);
 let task;
 let randomizer;
 
@@ -15,10 +15,7 @@ before(async () => {
   await init();
   task = Task.parse(TASK);
   randomizer = new Randomizer(task, LIMITS);
-  await aggregator.start();
 });
-
-after(() => aggregator.remove());
 
 /** That submitting rejects with this code, and the status and a part of the words of the aggregator. */
 async function refuses(sent, code, status, part) {
