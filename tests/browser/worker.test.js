@@ -4,38 +4,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { LIMITS, RECORD, TASK } from "../js/task.js";
-import { Aggregator, OWN_IDS } from "./aggregator.js";
-import { EMPTY, inEachBrowser, openPage as open, policyFor, quietPage, ROOT, served, vectorTests } from "./pages.js";
+import { EMPTY, inEachBrowser, openPage as open, policyFor, ROOT, served, vectorTests } from "./pages.js";
 import { serveUntilEnd } from "./serve.js";
 
-const aggregator = Aggregator.forTests(TASK, undefined, OWN_IDS);
-const server = served(ROOT, { "/": EMPTY }, () => policyFor(aggregator.url));
+const server = served(ROOT, { "/": EMPTY }, policyFor());
 
 inEachBrowser((name, browser) => {
   const openPage = (url = server.url) => open(browser(), url);
 
   vectorTests(`from a worker in ${name}`, "/pkg/worker.js", openPage, ["tasks.json"]);
-
-  test("a report made in a worker goes through the ledger to the aggregator", async (t) => {
-    const page = await quietPage(t, browser(), server.url);
-    const outcome = await page.evaluate(async ([url, record, limits]) => {
-      const { consent, init, PrivacyLedger, Randomizer, Report, Task } = await import("/pkg/worker.js");
-      await Promise.all([init(), init()]);
-      const { tasks } = await (await fetch(`${url}/tasks`)).json();
-      const task = await Task.fetch(`${url}/tasks/${tasks[0]}`, { digest: tasks[0] });
-      const ledger = await PrivacyLedger.open(limits);
-      const report = await ledger.report(new Randomizer(task, limits), record, { url });
-      const [{ status }] = await ledger.flush();
-      return {
-        status,
-        isReport: report instanceof Report && Report.fromBytes(report.bytes, task).taskDigest === task.digest,
-        leaves: consent(task).leaves,
-      };
-    }, [aggregator.url, RECORD, LIMITS]);
-    assert.equal(outcome.status, "accepted");
-    assert.equal(outcome.isReport, true);
-    assert.match(outcome.leaves, /35 bytes.*height, plan/);
-  });
 
   test("a package on another origin starts its worker through a script of the page's own", async (t) => {
     const cdn = await serveUntilEnd(t, ROOT, {}, "default-src 'self'", { "access-control-allow-origin": "*" });

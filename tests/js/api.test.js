@@ -128,7 +128,7 @@ describe("the package", () => {
   test("gives reports that say what they are, and that come back from their bytes", () => {
     const task = Task.parse(TASK);
     const report = new Randomizer(task, LIMITS).randomize(RECORD);
-    assert.ok(report instanceof Report && report.bytes instanceof Uint8Array);
+    assert.ok(report instanceof Report && report.bytes instanceof Uint8Array && Object.isFrozen(report));
     assert.equal(report.taskDigest, task.digest);
     assert.deepEqual(report.guarantee, task.guarantee);
     const bytes = Buffer.from(report.bytes).toString("hex");

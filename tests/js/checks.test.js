@@ -1,12 +1,9 @@
-// The checks of a task before it is used, and the errors, at their edges.
+// The checks of a task before it is used, at their edges.
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 
 import { affordable, allowed, fetchText } from "../../pkg/checks.js";
-import { failure, InitError, LdpPcaError } from "../../pkg/errors.js";
-import { Report, reportOf } from "../../pkg/report.js";
-import { bytesOf, digestOf } from "./ledger-tools.js";
 
 const url = "https://aggregator.example/task";
 const LARGEST = 16 << 20;
@@ -87,22 +84,4 @@ test("limits are the last that fits, and the usual ones are a MiB and 2^26 draws
     code: "max-epsilon",
     message: "the task asks for epsilon 3, and this page allows 2",
   });
-});
-
-test("errors have the names of their classes, and unknown codes the family's", () => {
-  const load = failure("init", "no module");
-  assert.ok(load instanceof InitError && load instanceof LdpPcaError);
-  assert.deepEqual([load.name, load.code], ["InitError", "init"]);
-  const other = failure("of another version", "words");
-  assert.deepEqual(
-    [other.name, other.code, String(other)],
-    ["LdpPcaError", "of another version", "LdpPcaError: words"],
-  );
-});
-
-test("a report cannot be changed, nor its bytes", () => {
-  const report = reportOf(bytesOf(1), digestOf(1), { epsilon: 1, delta: 0 });
-  assert.ok(Object.isFrozen(report) && report instanceof Report);
-  report.bytes[0] = 9;
-  assert.deepEqual(report.bytes, bytesOf(1));
 });

@@ -129,33 +129,18 @@ test("the console has a warning once for each column, with its rule and without 
   assert.equal(warned.length, 4);
 });
 
-test("strict randomizers throw the first problem, and those for tests are strict by default", async () => {
+test("randomizers for tests are strict, unless they are not to be", async () => {
   const wrong = { height: "tall", plan: [] };
-  const rule = /^column 'height' is numeric: give a number or null$/;
   await testing.init();
   const task = Task.parse(TASK);
-  for (const strict of [
-    new Randomizer(task, { ...LIMITS, strict: true }),
-    new testing.Randomizer(task, LIMITS),
-    new testing.Randomizer(task, { ...LIMITS, strict: true }),
-  ]) {
-    throws(() => strict.randomize(wrong), "schema", rule);
-    assert.equal(strict.randomize(RECORD).bytes.length, 35);
-  }
+  const strict = new testing.Randomizer(task, LIMITS);
+  throws(() => strict.randomize(wrong), "schema", /^column 'height' is numeric: give a number or null$/);
+  assert.equal(strict.randomize(RECORD).bytes.length, 35);
   assert.deepEqual(warned, []);
-  for (const lenient of [
-    new Randomizer(task, LIMITS),
-    new Randomizer(task, { ...LIMITS, strict: false }),
-    new testing.Randomizer(task, { ...LIMITS, strict: false }),
-  ]) {
-    assert.equal(lenient.randomize(wrong).bytes.length, 35);
-    for (const trap of ["get", "ownKeys"]) {
-      const hostile = new Proxy(RECORD, { [trap]: () => assert.fail() });
-      assert.equal(lenient.randomize(hostile).bytes.length, 35);
-    }
-    // What is no record at all is the host's mistake, whatever anybody answered.
-    throws(() => lenient.randomize(new Map()), "record", /the record is an object: give a plain object/);
-  }
+  const lenient = new testing.Randomizer(task, { ...LIMITS, strict: false });
+  assert.equal(lenient.randomize(wrong).bytes.length, 35);
+  // What is no record at all is the host's mistake, whatever anybody answered.
+  throws(() => lenient.randomize(new Map()), "record", /the record is an object: give a plain object/);
 });
 
 test("a record of more names than a set holds has a report", ({ mock }) => {

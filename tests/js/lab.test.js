@@ -69,17 +69,6 @@ describe("the lab", () => {
     }
   });
 
-  test("takes records by name and by order", () => {
-    const columns = [TASK.schema.columns[0], { name: "b", type: "numeric", offset: 1, scale: 2 }];
-    const task = Task.parse({ ...TASK, schema: { columns } });
-    for (const record of [{ b: 3, height: 100 }, [100, 3], Float64Array.of(100, 3)]) {
-      const { features, bounded, contribution } = encode(task, record);
-      assert.deepEqual(features, Float64Array.of(0.5, 1));
-      near(bounded, [1 / Math.sqrt(5), 2 / Math.sqrt(5)], 1e-15);
-      near(contribution, [0.2, 0.4, 0.4, 0.8], 1e-15);
-    }
-  });
-
   test("refuses bytes that are not a report of the task, one by one and in sums", () => {
     const task = Task.parse(TASK);
     const other = new Randomizer(Task.parse({ ...TASK, folds: 2 }), LIMITS).randomize(RECORD).bytes;
@@ -129,27 +118,12 @@ describe("aggregates", () => {
     assert.deepEqual(ours.toBytes(), before);
   });
 
-  test("give the mean of what their reports say", () => {
-    const task = Task.parse(numeric(3));
-    const randomizer = new Randomizer(task, LIMITS);
-    const reports = Array.from({ length: 7 }, () => randomizer.randomize([1, -0.5, 2]));
-    const sums = new Aggregate(task);
-    throws(() => sums.secondMoment(), "aggregate", /./);
-    for (const report of reports) sums.add(report);
-    const mean = new Float64Array(9);
-    for (const report of reports) debiasedContribution(task, report).forEach((value, at) => (mean[at] += value / 7));
-    const found = sums.secondMoment();
-    assert.equal(found.length, 9);
-    found.forEach((value, at) =>
-      assert.ok(Math.abs(value - mean[at]) < 1e-9 * (1 + Math.abs(value)), `${value} ${mean[at]}`),
-    );
-  });
-
   test("refuse what is not theirs, and stay as they were", () => {
     const task = Task.parse(TASK);
     const aggregate = new Aggregate(task);
     const report = new Randomizer(task, LIMITS).randomize(RECORD);
     throws(() => recover(aggregate, { rank: 1 }), "aggregate", /no reports/);
+    throws(() => aggregate.secondMoment(), "aggregate", /./);
     const other = new Aggregate(Task.parse({ ...TASK, folds: 2 }));
     throws(() => aggregate.merge(other), "aggregate", /task/);
     throws(() => aggregate.merge(aggregate), "argument", /twice/);
@@ -376,6 +350,20 @@ describe("what to expect", () => {
       const rest = ["--dimension", "12", "--rank", "2", "--records", "300", "--trials", "3", "--seed", "9"];
       near(values(alone)[0], command(...line, ...rest).sin_theta_squared.values, 1e-6);
     }
+  });
+
+  test("is simulated while other work has its turns, and until a signal stops it", async () => {
+    const controller = new AbortController();
+    let [beats, trials] = [0, 0];
+    const heart = setInterval(() => (beats += 1));
+    const options = { dimension: 10, rank: 2, records: 200, trials: 1000, mechanism: MECHANISM };
+    const onProgress = ({ done }) => {
+      trials = done;
+      if (beats >= 3) controller.abort();
+    };
+    await assert.rejects(simulate(options, { signal: controller.signal, onProgress }), { name: "AbortError" });
+    clearInterval(heart);
+    assert.ok(beats >= 3 && trials < 1000, `${beats} beats in ${trials} trials`);
   });
 
   test("a population has the stated spectrum", () => {
