@@ -1,11 +1,11 @@
 // The ledger on the browsers' own IndexedDB and locks: tabs that race, a tab that dies, and storage that goes away.
 
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
+import { scratchFolder } from "../js/folder.js";
 import { RECORD, TASK } from "../js/task.js";
 import { Aggregator, OWN_IDS } from "./aggregator.js";
 import { asked } from "./asked.js";
@@ -136,9 +136,7 @@ function ledgerTests(name, browser, { newProfile, kill, launchWithoutStorage }) 
   });
 
   test("where the browser denies storage there is no ledger, unless the visitor wants one that forgets", async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), "ldp-pca-profile-"));
-    t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
-    const closed = await launchWithoutStorage(folder);
+    const closed = await launchWithoutStorage(scratchFolder(t));
     t.after(() => closed.close());
     const tab = await openTab(closed);
     const found = await tab.evaluate(async () => {

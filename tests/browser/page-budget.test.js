@@ -1,26 +1,19 @@
 // The size of the page's download.
 
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
 
 import { BUDGET, measure, PAGES, total } from "../../scripts/page-sizes.js";
 import { launchChromium } from "./chromium.js";
-import { PATIENCE, ROOT } from "./pages.js";
-import { serve } from "./serve.js";
+import { DIST } from "./page-tools.js";
+import { PATIENCE, served } from "./pages.js";
 
+const server = served(DIST, {}, undefined, { "cache-control": "max-age=600" });
 let browser;
-let server;
 
-before(async () => {
-  server = await serve(join(ROOT, "www/dist"), {}, undefined, { "cache-control": "max-age=600" });
-  browser = await launchChromium();
-});
+before(async () => (browser = await launchChromium()));
 
-after(async () => {
-  await browser?.close();
-  await server?.close();
-});
+after(() => browser?.close());
 
 for (const name of PAGES) {
   test(`all files of the page are within its budget: ${name}`, () => {

@@ -6,21 +6,15 @@ import { after, before } from "node:test";
 import { Aggregator } from "./aggregator.js";
 import { inFirefox } from "./asked.js";
 import { launchFirefox } from "./firefox.js";
-import { click, DIST, eventually, said, saying, scrollAll, servePage } from "./page-tools.js";
-import { openPage, until } from "./pages.js";
+import { click, DIST, eventually, pagePolicy, said, saying, scrollAll } from "./page-tools.js";
+import { openPage, served, until } from "./pages.js";
 
+const server = served(DIST, {}, pagePolicy);
 let browser;
-let server;
 
-before(async () => {
-  server = await servePage();
-  browser = await launchFirefox();
-});
+before(async () => (browser = await launchFirefox()));
 
-after(async () => {
-  await browser?.close();
-  await server?.close();
-});
+after(() => browser?.close());
 
 const TASK = {
   version: 1,

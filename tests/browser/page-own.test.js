@@ -1,18 +1,16 @@
 // The visitor's own records on the page: a file becomes a schema, a spectrum, and what the charts are about.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before } from "node:test";
 
-import { binary } from "./aggregator.js";
+import { run } from "../js/command-line.js";
+import { scratchFolder } from "../js/folder.js";
 import { inChromium, inFirefox } from "./asked.js";
 import { launchFirefox } from "./firefox.js";
 import {
   assertAccessible, assertFits, click, enter, eventually, hostPage, inEveryView, PAGES, parsed, said, saved, saying,
-  screenshot, scrollAll, servePage, VIEWS,
+  screenshot, scrollAll, VIEWS,
 } from "./page-tools.js";
 import { openPage, ROOT, until } from "./pages.js";
 
@@ -21,11 +19,7 @@ const SURVEY = join(ROOT, "examples/survey.csv");
 const FEW = "#own&error.trials=2";
 
 const host = hostPage();
-let folder;
-
-before(() => (folder = mkdtempSync(join(tmpdir(), "ldp-pca-own-"))));
-
-after(() => rmSync(folder, { recursive: true, force: true }));
+const folder = scratchFolder();
 
 /** Drops a file on the page, as a hand does: in any browser. */
 function drop(page, name, text) {
@@ -68,10 +62,6 @@ async function file(page, button) {
   return { name, text: bytes.toString("utf8") };
 }
 
-function command(...options) {
-  execFileSync(binary(), options, { stdio: "ignore" });
-}
-
 inChromium("a chosen file is what every chart is about, and its files are the command line's", async () => {
   const { page } = await host.open({ hash: FEW, ...VIEWS.light });
   await saying(page, "#error-status", /^Predicted/);
@@ -85,23 +75,23 @@ inChromium("a chosen file is what every chart is about, and its files are the co
   assert.ok(await page.locator("#error-dimension").isHidden());
 
   const schema = join(folder, "schema.json");
-  command("schema", "infer", SURVEY, "--output", schema);
+  run("schema", "infer", SURVEY, "--output", schema);
   assert.deepEqual(await file(page, "#own-schema"), { name: "schema.json", text: readFileSync(schema, "utf8") });
   const task = join(folder, "task.json");
-  command("task", "new", "--schema", schema, "--mechanism", "double-cap", "--epsilon", "2", "--output", task);
+  run("task", "new", "--schema", schema, "--mechanism", "double-cap", "--epsilon", "2", "--output", task);
   assert.deepEqual(await file(page, "#own-task"), { name: "task.json", text: readFileSync(task, "utf8") });
 
   // Other choices, other files: numbers with all their digits.
   await page.selectOption("#own-scaling", "standard");
   await saying(page, "#own-status", /^The charts of this page/);
-  command("schema", "infer", SURVEY, "--scaling", "standard", "--ignore", "chess", "--output", schema, "--force");
+  run("schema", "infer", SURVEY, "--scaling", "standard", "--ignore", "chess", "--output", schema, "--force");
   await page.fill("#own-ignore", "chess");
   await page.locator("#own-ignore").blur();
   await saying(page, "#own-facts", /give 11 features/);
   assert.equal((await file(page, "#own-schema")).text, readFileSync(schema, "utf8"));
   await page.selectOption("#own-mechanism", "gaussian");
   const gaussian = ["--mechanism", "gaussian", "--epsilon", "2", "--delta", "1e-6"];
-  command("task", "new", "--schema", schema, ...gaussian, "--output", task, "--force");
+  run("task", "new", "--schema", schema, ...gaussian, "--output", task, "--force");
   assert.equal((await file(page, "#own-task")).text, readFileSync(task, "utf8"));
 
   await page.click("#own-back");
@@ -276,24 +266,19 @@ for (const name of Object.keys(PAGES)) {
   });
 }
 
-inFirefox("the same in Firefox", async () => {
-  const server = await servePage();
+inFirefox("the same in Firefox", async (t) => {
   const browser = await launchFirefox();
-  try {
-    const { page, errors } = await openPage(browser, `${server.url}`);
-    await page.evaluate((hash) => (location.hash = hash), FEW);
-    await eventually(() => page.evaluate(() => document.getElementById("version").textContent), (text) => text !== "");
-    await drop(page, "broken.csv", "a,b\n1,2\nhunter2\n");
-    await saying(page, "#own-failure", /line 3: found 1 field/);
-    await drop(page, "survey.tsv", readFileSync(SURVEY, "utf8").replaceAll(",", "\t"));
-    await saying(page, "#own-status", /survey\.tsv\.$/);
-    assert.equal(await said(page, "#own-facts"), "5,000 rows of 12 columns give 12 features.");
-    await drop(page, "survey.csv", readFileSync(SURVEY, "utf8"));
-    await saying(page, "#own-status", /survey\.csv\.$/);
-    await chartsOfSurvey(page);
-    assert.deepEqual(errors.filter((message) => !message.includes("404")), []);
-  } finally {
-    await browser.close();
-    await server.close();
-  }
+  t.after(() => browser.close());
+  const { page, errors } = await openPage(browser, host.url);
+  await page.evaluate((hash) => (location.hash = hash), FEW);
+  await eventually(() => page.evaluate(() => document.getElementById("version").textContent), (text) => text !== "");
+  await drop(page, "broken.csv", "a,b\n1,2\nhunter2\n");
+  await saying(page, "#own-failure", /line 3: found 1 field/);
+  await drop(page, "survey.tsv", readFileSync(SURVEY, "utf8").replaceAll(",", "\t"));
+  await saying(page, "#own-status", /survey\.tsv\.$/);
+  assert.equal(await said(page, "#own-facts"), "5,000 rows of 12 columns give 12 features.");
+  await drop(page, "survey.csv", readFileSync(SURVEY, "utf8"));
+  await saying(page, "#own-status", /survey\.csv\.$/);
+  await chartsOfSurvey(page);
+  assert.deepEqual(errors.filter((message) => !message.includes("404")), []);
 });

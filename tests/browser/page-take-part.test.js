@@ -8,8 +8,9 @@ import { Aggregator, Demo } from "./aggregator.js";
 import { launchChromium } from "./chromium.js";
 import {
   assertAccessible, assertFits, closePages, colors, DIST, eventually, openPage, pagePolicy, QUIET, screenshot,
-  servePage, slide, VIEWS,
+  slide, VIEWS,
 } from "./page-tools.js";
+import { serveUntilEnd } from "./serve.js";
 
 // More columns than the page shows at first, of all kinds.
 const TASK = {
@@ -324,8 +325,8 @@ test("a visitor of a demo with a relay sends through it, or directly, and both c
   assert.deepEqual([...trouble, ...direct.trouble], []);
 });
 
-test("on a host of files nothing is sent, and a visitor still sees what would be, and their place", async () => {
-  const server = await servePage();
+test("on a host of files nothing is sent, and a visitor still sees what would be, and their place", async (t) => {
+  const server = await serveUntilEnd(t, DIST, {}, pagePolicy());
   const { page, trouble } = await openPage(browser, server.url, { hash: `#take-part&${QUIET}` });
   await page.getByText("This host only serves files, so nothing is sent.").waitFor();
   const sent = [];
@@ -349,7 +350,6 @@ test("on a host of files nothing is sent, and a visitor still sees what would be
   await eventually(asked, (count) => count === 2);
   await page.getByText("No aggregator here.").waitFor();
   assert.deepEqual(trouble.filter((text) => !text.includes("/tasks")), []);
-  await server.close();
 });
 
 test("the aggregator's policy is the page's own, and forbids framing too", async () => {

@@ -8,7 +8,7 @@ import { after, afterEach, before } from "node:test";
 
 import { isAsked } from "./asked.js";
 import { launchChromium } from "./chromium.js";
-import { eventually, PATIENCE, ROOT } from "./pages.js";
+import { eventually, PATIENCE, ROOT, served } from "./pages.js";
 import { serve } from "./serve.js";
 
 export { eventually };
@@ -84,10 +84,9 @@ const NO_AGGREGATOR = ["404 (Not Found)"];
  */
 export function hostPage() {
   const opened = [];
+  const server = served(DIST, {}, pagePolicy);
   let browser;
-  let server;
   before(async () => {
-    server = await servePage();
     if (isAsked("Chromium")) browser = await launchChromium();
   });
   afterEach(async () => {
@@ -95,10 +94,7 @@ export function hostPage() {
     if (browser) await closePages(browser);
     assert.deepEqual(trouble, []);
   });
-  after(async () => {
-    await browser?.close();
-    await server?.close();
-  });
+  after(() => browser?.close());
   return {
     get browser() {
       return browser;

@@ -1,35 +1,32 @@
 // The owner's pages of an aggregator: the list of collections, and a result.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before } from "node:test";
 
-import { Aggregator, binary, OWN_IDS } from "./aggregator.js";
+import { run } from "../js/command-line.js";
+import { scratchFolder } from "../js/folder.js";
+import { Aggregator, OWN_IDS } from "./aggregator.js";
 import { inChromium, isAsked } from "./asked.js";
 import { launchChromium } from "./chromium.js";
 import { assertAccessible, assertFits, openPage, VIEWS } from "./page-tools.js";
 import { ROOT } from "./pages.js";
 
 const TASK = join(ROOT, "examples/task.json");
-const folder = mkdtempSync(join(tmpdir(), "ldp-pca-result-"));
+const folder = scratchFolder();
 const aggregator = Aggregator.forTests(JSON.parse(readFileSync(TASK, "utf8")), undefined, OWN_IDS);
 let browser;
 
 before(async () => {
   const reports = join(folder, "reports.ldpr");
   const records = [join(ROOT, "examples/survey.csv"), "--insecure-seed", "1", "--output", reports];
-  execFileSync(binary(), ["randomize", "--task", TASK, ...records], { stdio: "pipe" });
-  execFileSync(binary(), ["submit", reports, "--task", TASK, "--url", aggregator.url], { stdio: "pipe" });
+  run("randomize", "--task", TASK, ...records);
+  run("submit", reports, "--task", TASK, "--url", aggregator.url);
   if (isAsked("Chromium")) browser = await launchChromium();
 });
 
-after(async () => {
-  await browser?.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+after(() => browser?.close());
 
 const views = { ...VIEWS, "printed, of a dark screen": { ...VIEWS.dark, media: "print" } };
 for (const [view, { media, ...options }] of Object.entries(views)) {

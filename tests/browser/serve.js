@@ -1,8 +1,9 @@
 // A static file server on a free port of the loopback interface, as strict as a careful host would be.
 
 import { readFile } from "node:fs/promises";
-import { createServer } from "node:http";
 import { extname, join, normalize } from "node:path";
+
+import { listen } from "../js/answers.js";
 
 const TYPES = {
   ".css": "text/css",
@@ -26,7 +27,7 @@ const CONTENT_SECURITY_POLICY = [
  * `headers` come in addition. Resolves to the server's `url` without a trailing slash, and `close`.
  */
 export async function serve(root, pages = {}, policy = CONTENT_SECURITY_POLICY, headers = {}) {
-  const server = createServer(async (request, response) => {
+  return listen(async (request, response) => {
     const path = decodeURIComponent(new URL(request.url, "http://localhost").pathname);
     const file = path.endsWith("/") ? `${path}index.html` : path;
     try {
@@ -41,13 +42,6 @@ export async function serve(root, pages = {}, policy = CONTENT_SECURITY_POLICY, 
       response.writeHead(404, { "content-type": "text/plain" }).end(`no file ${file}`);
     }
   });
-  // A client whose machine is busy may send its next request when the usual five seconds have just passed.
-  server.keepAliveTimeout = 600_000;
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return {
-    url: `http://127.0.0.1:${server.address().port}`,
-    close: () => new Promise((resolve) => server.close(resolve).closeAllConnections()),
-  };
 }
 
 /** {@link serve} with these parameters, until the test `t` ends. */

@@ -22,7 +22,7 @@ const NPM_INSTALL = ["install", "--prefer-offline", "--no-audit", "--no-fund", "
 // The tools' telemetry stays off, and their output uncoloured.
 const ENVIRONMENT = { ...process.env, NEXT_TELEMETRY_DISABLED: "1", NO_COLOR: "1" };
 
-/** The package as `npm pack` makes it, unpacked nowhere: `file` is the tarball; `remove` deletes it. */
+/** The package as `npm pack` makes it: `file` is the tarball, `content` what is in it; `remove` deletes it. */
 export function pack() {
   const folder = mkdtempSync(join(tmpdir(), "ldp-pca-packed-"));
   const output = execFileSync("npm", ["pack", "--json", "--pack-destination", folder], {
@@ -30,8 +30,10 @@ export function pack() {
     encoding: "utf8",
     stdio: ["ignore", "pipe", "ignore"],
   });
+  const [{ filename, files }] = JSON.parse(output);
   return {
-    file: join(folder, JSON.parse(output)[0].filename),
+    file: join(folder, filename),
+    content: files.map(({ path }) => path).sort(),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }

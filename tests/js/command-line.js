@@ -7,11 +7,14 @@ import { binary } from "../browser/aggregator.js";
 
 let path;
 
-/** The command line's output as JSON. */
-export function command(...words) {
+/** The command line's output. */
+export function run(...words) {
   path ??= binary();
-  return JSON.parse(execFileSync(path, [...words, "--json"], { encoding: "utf8" }));
+  return execFileSync(path, words, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 }
+
+/** The command line's output as JSON. */
+export const command = (...words) => JSON.parse(run(...words, "--json"));
 
 /** The command line's plan for a setting, as the lab's `plan` is given it, or with an `epsilon` and more options. */
 export function planned({ signals, mechanism, shuffled, ...more }) {

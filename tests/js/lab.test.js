@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 
 import {
   Aggregate, compare, debiasedContribution, drawCollection, encode, init, penaltyPath, plan, population, predict,
@@ -10,6 +9,7 @@ import {
 } from "../../pkg/lab-node.js";
 import * as lab from "../../pkg/lab-node.js";
 import { assertNear, command, planned } from "./command-line.js";
+import { scratchFolder } from "./folder.js";
 import { LIMITS, numericColumns, RECORD, rowsOfTwo, TASK } from "./task.js";
 import { seededBy } from "../../pkg/seeded.js";
 import { throws } from "./throws.js";
@@ -47,14 +47,9 @@ function collection(task, count) {
   return aggregate;
 }
 
-let folder;
+const folder = scratchFolder();
 
-before(async () => {
-  folder = mkdtempSync(join(tmpdir(), "ldp-pca-lab-"));
-  await init();
-});
-
-after(() => rmSync(folder, { recursive: true, force: true }));
+before(() => init());
 
 function near(found, expected, tolerance = 1e-9) {
   assert.equal(found.length, expected.length);

@@ -3,14 +3,14 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import { Worker } from "node:worker_threads";
 
 import { compare, init, loadMethods, simulate } from "../../pkg/lab-node.js";
 import { researchBinary } from "../browser/aggregator.js";
+import { scratchFolder } from "./folder.js";
 import { numericColumns, rowsOfTwo } from "./task.js";
 import { throws } from "./throws.js";
 
@@ -134,8 +134,7 @@ test("a worker that is given the compiled module needs no init", async () => {
 });
 
 test("its numbers are those of the command line", (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "ldp-pca-methods-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = scratchFolder(t);
   const [count, dimension] = [3000, 6];
   const rows = rowsOfTwo(count, dimension);
   const columns = numericColumns(dimension);

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
+import { pack } from "../consumers/consumer.js";
+import { scratchFolder } from "./folder.js";
 import { TASK } from "./task.js";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -25,26 +26,20 @@ const FILES = `
   workerd.js
 `.trim().split(/\s+/);
 
-let folder;
+const folder = scratchFolder();
+const installed = join(folder, "node_modules/ldp-pca");
 let packed;
 
 before(() => {
-  folder = mkdtempSync(join(tmpdir(), "ldp-pca-package-"));
-  const output = execFileSync("npm", ["pack", "--json", "--pack-destination", folder], {
-    cwd: PACKAGE,
-    encoding: "utf8",
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  [packed] = JSON.parse(output);
-  const installed = join(folder, "node_modules/ldp-pca");
+  packed = pack();
   mkdirSync(installed, { recursive: true });
-  execFileSync("tar", ["-xzf", join(folder, packed.filename), "--strip-components=1", "-C", installed]);
+  execFileSync("tar", ["-xzf", packed.file, "--strip-components=1", "-C", installed]);
 });
 
-after(() => rmSync(folder, { recursive: true, force: true }));
+after(() => packed?.remove());
 
 test("the package holds its entries, its types, the module and the licences, and nothing else", () => {
-  assert.deepEqual(packed.files.map((file) => file.path).sort(), FILES);
+  assert.deepEqual(packed.content, FILES);
 });
 
 test("the installed package works by its name in Node, and gives out its wasm file", () => {
@@ -95,7 +90,6 @@ test("workerd, which compiles no bytes, has an entry with the module compiled be
 });
 
 test("a page can load all of `ldp-pca/collect` as one script, whose hash the package's own page has", () => {
-  const installed = join(folder, "node_modules/ldp-pca");
   const code = readFileSync(join(installed, "wasm/collect.min.js"));
   const { ldpPca } = new Function(`${code}; return { ldpPca };`)();
   assert.deepEqual(Object.keys(ldpPca).sort(), ["collect", "de", "en", "explain", "formRecord", "resume"]);

@@ -1,32 +1,24 @@
 // The module that reads a visitor's file on the demo page: the same schema as the command line's, the same records.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 import { init, LdpPcaError, SimulatedCollection } from "../../pkg/lab.js";
 import { loading } from "../../pkg/instantiate.js";
 import * as wasm from "../../pkg/wasm/records/ldp_pca.js";
-import { binary } from "../browser/aggregator.js";
+import { run } from "./command-line.js";
+import { scratchFolder } from "./folder.js";
 
 const MODULE = new URL("../../pkg/wasm/records/ldp_pca_bg.wasm", import.meta.url);
 const SURVEY = fileURLToPath(new URL("../../examples/survey.csv", import.meta.url));
 
 const { load, call } = loading({ ...wasm });
-let folder;
-let cli;
+const folder = scratchFolder();
 
-before(async () => {
-  folder = mkdtempSync(join(tmpdir(), "ldp-pca-records-"));
-  cli = binary();
-  await load(() => readFileSync(MODULE));
-});
-
-after(() => rmSync(folder, { recursive: true, force: true }));
+before(() => load(() => readFileSync(MODULE)));
 
 /** The module's facts about a file with these bytes. */
 function read(bytes, options = {}) {
@@ -42,7 +34,7 @@ function read(bytes, options = {}) {
 /** The bytes of the schema that the command line writes for a file. */
 function inferred(path, ...options) {
   const output = join(folder, "schema.json");
-  execFileSync(cli, ["schema", "infer", path, "--output", output, "--force", ...options], { stdio: "ignore" });
+  run("schema", "infer", path, "--output", output, "--force", ...options);
   return readFileSync(output, "utf8");
 }
 

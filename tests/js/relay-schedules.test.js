@@ -2,12 +2,12 @@
 // network fails. The relay and the aggregator are the real ones, behind a server that sees all that comes to them.
 
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 
 import { init, Randomizer, Task } from "../../pkg/inline.js";
 import { Aggregator, OWN_IDS, Relay } from "../browser/aggregator.js";
 import { until } from "../browser/pages.js";
+import { bodyOf, listen } from "./answers.js";
 import { newDevice, openOn } from "./ledger-tools.js";
 import { LIMITS, RECORD, TASK } from "./task.js";
 
@@ -24,7 +24,8 @@ const devices = Array.from({ length: SCHEDULES }, () => ({ network: "works", pos
 const plain = [];
 /** Requests that are on their way. */
 const underWay = new Set();
-let front;
+/** The server before the relay and the aggregator. */
+const front = {};
 let randomizer;
 
 before(async () => {
@@ -32,25 +33,20 @@ before(async () => {
   Object.defineProperty(globalThis, "navigator", { value: undefined, configurable: true });
   await init();
   randomizer = new Randomizer(Task.parse(TASK), LIMITS);
-  front = createServer((request, response) => {
-    const passing = pass(request, response).finally(() => underWay.delete(passing));
-    underWay.add(passing);
+  const passing = await listen((request, response) => {
+    const one = pass(request, response).finally(() => underWay.delete(one));
+    underWay.add(one);
   });
-  await new Promise((resolve) => front.listen(0, "127.0.0.1", resolve));
+  Object.assign(front, passing);
 });
 
-after(() => {
-  front?.closeAllConnections();
-  front?.close();
-});
+after(() => front.close?.());
 
-const url = () => `http://127.0.0.1:${front.address().port}`;
-const relay = Relay.forTests({ get url() { return url(); } }, SCHEDULES);
+const relay = Relay.forTests(front, SCHEDULES);
 
 async function pass(request, response) {
-  const chunks = [];
-  for await (const chunk of request) chunks.push(chunk);
-  const body = request.method === "POST" ? Buffer.concat(chunks) : undefined;
+  const content = await bodyOf(request);
+  const body = request.method === "POST" ? content : undefined;
   const [, number, path] = request.url.match(/^\/(\d+)(\/.*)$/) ?? [];
   if (/\/tasks\/.*\/(reports|seeds)$/.test(request.url)) plain.push(request.url);
   const device = devices[number] ?? { network: "works", posts: [] };
@@ -62,9 +58,9 @@ async function pass(request, response) {
   const type = request.headers["content-type"];
   const answer = await fetch(target, { method: request.method, body, headers: type ? { "content-type": type } : {} });
   if (answer.status === 202) device.acknowledged += 1;
-  const content = Buffer.from(await answer.arrayBuffer());
+  const told = Buffer.from(await answer.arrayBuffer());
   if (network === "lost") return response.destroy();
-  response.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "" }).end(content);
+  response.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "" }).end(told);
 }
 
 /** Whole numbers below a bound (a linear congruence, of which the upper bits are good). */
@@ -106,7 +102,7 @@ async function live(number) {
   const random = randomsFrom(SEED * SCHEDULES + number);
   const device = newDevice();
   const at = devices[number];
-  const to = `${url()}/${number}`;
+  const to = `${front.url}/${number}`;
   const answers = [];
   let page = await openPage(device);
   const send = ({ ledger, options, until }) => until(ledger.send(randomizer, RECORD, { ...options, relay: to }));
@@ -137,7 +133,7 @@ async function live(number) {
     async () => {
       // The page's own attempt, if it is one, to send plainly what it owes the relay.
       if ((await device.all()).length === 0) return;
-      for (const plainly of [`${to}/`, `${url()}/`]) {
+      for (const plainly of [`${to}/`, `${front.url}/`]) {
         const sent = page.ledger.send(randomizer, RECORD, { url: plainly, id: undefined });
         await assert.rejects(sent, { code: "destination" });
       }

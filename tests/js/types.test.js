@@ -3,11 +3,12 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+
+import { scratchFolder } from "./folder.js";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const TYPES = join(ROOT, "tests/types");
@@ -33,8 +34,7 @@ declare const record: TaskRecord;
 
 /** What a version of TypeScript says of these files, by name, as strict as the package is compiled. */
 function compiled(t, version, files) {
-  const folder = mkdtempSync(join(tmpdir(), "ldp-pca-types-"));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = scratchFolder(t);
   const { compilerOptions } = JSON.parse(readFileSync(join(TYPES, "tsconfig.json"), "utf8"));
   for (const paths of Object.values(compilerOptions.paths)) paths[0] = join(TYPES, paths[0]);
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
