@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 
 import { affordable, allowed, fetchText } from "../../pkg/checks.js";
+import { rejects, throws } from "./throws.js";
 
 const url = "https://aggregator.example/task";
 const LARGEST = 16 << 20;
@@ -45,10 +46,8 @@ test("a task is asked for as JSON, from nobody in particular, and half a minute 
   await fetchText(url, { timeout: 70 });
   assert.deepEqual(lasting, [30_000, 70]);
   for (const digest of [undefined, null, 5]) {
-    assert.throws(() => fetchText(url, { digest }), {
-      code: "argument",
-      message: `digest is ${digest}: give 64 hexadecimal digits, or leave it out`,
-    });
+    const words = `digest is ${digest}: give 64 hexadecimal digits, or leave it out`;
+    throws(() => fetchText(url, { digest }), "argument", words);
   }
 });
 
@@ -58,12 +57,7 @@ test("a task of 16 MiB is read to its last byte, and one byte more ends it", asy
   assert.equal((await fetchText(url, {}))[0].length, LARGEST);
   assert.equal(cancelled, 0);
   body = [spaces(LARGEST), spaces(1), spaces(1)];
-  await assert.rejects(fetchText(url, {}), {
-    name: "TaskError",
-    code: "fetch",
-    status: 200,
-    message: `no task at ${url}: it has more than ${LARGEST} bytes`,
-  });
+  await rejects(fetchText(url, {}), "fetch", `no task at ${url}: it has more than ${LARGEST} bytes`, { status: 200 });
   assert.equal(cancelled, 1, "nothing more is downloaded");
 });
 
@@ -77,11 +71,8 @@ test("limits are the last that fits, and the usual ones are a MiB and 2^26 draws
   const draws = 2 ** 26;
   const reportBytes = 2 ** 20;
   affordable({ draws, reportBytes }, {});
-  assert.throws(() => affordable({ draws: draws + 1, reportBytes }, {}), { code: "max-draws" });
-  assert.throws(() => affordable({ draws, reportBytes: reportBytes + 1 }, {}), { code: "max-report-bytes" });
-  assert.throws(() => allowed({ epsilon: 3, delta: 0 }, { maxEpsilon: 2 }), {
-    name: "TaskError",
-    code: "max-epsilon",
-    message: "the task asks for epsilon 3, and this page allows 2",
-  });
+  throws(() => affordable({ draws: draws + 1, reportBytes }, {}), "max-draws");
+  throws(() => affordable({ draws, reportBytes: reportBytes + 1 }, {}), "max-report-bytes");
+  const words = "the task asks for epsilon 3, and this page allows 2";
+  throws(() => allowed({ epsilon: 3, delta: 0 }, { maxEpsilon: 2 }), "max-epsilon", words);
 });

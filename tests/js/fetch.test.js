@@ -3,24 +3,16 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 
-import { init, Task, TaskError } from "../../pkg/inline.js";
+import { init, Task } from "../../pkg/inline.js";
 import { Aggregator } from "../browser/aggregator.js";
 import { answersUntilEnd } from "./answers.js";
 import { TASK } from "./task.js";
+import { rejects } from "./throws.js";
 
 const JSON_TYPE = { "content-type": "application/json" };
 const GOOD = { headers: JSON_TYPE, body: JSON.stringify(TASK) };
 
 before(() => init());
-
-async function refuses(fetched, code, status, part) {
-  await assert.rejects(fetched, (error) => {
-    assert.ok(error instanceof TaskError, String(error));
-    assert.deepEqual([error.name, error.code, error.status], ["TaskError", code, status], error.message);
-    assert.match(error.message, part);
-    return true;
-  });
-}
 
 test("a task comes from the real aggregator, as the one that was meant", async (t) => {
   const { digest } = Task.parse(TASK);
@@ -29,13 +21,13 @@ test("a task comes from the real aggregator, as the one that was meant", async (
   for (const options of [undefined, {}, { digest }]) assert.equal((await Task.fetch(url, options)).digest, digest);
   assert.equal((await Task.fetch(new URL(url))).digest, digest);
   for (const none of [undefined, null, 5]) {
-    await assert.rejects(Task.fetch(url, { digest: none }), { name: "ArgumentError", code: "argument" });
+    await rejects(Task.fetch(url, { digest: none }), "argument");
   }
-  await refuses(Task.fetch(url, { digest: "0".repeat(64) }), "digest", undefined, new RegExp(`${digest}.*0{64}`));
-  await refuses(Task.fetch(`${aggregator.url}/tasks/${"0".repeat(64)}`), "fetch", 404, /404/);
-  await refuses(Task.fetch(`${aggregator.url}/tasks`), "task", undefined, /version/);
+  await rejects(Task.fetch(url, { digest: "0".repeat(64) }), "digest", new RegExp(`${digest}.*0{64}`));
+  await rejects(Task.fetch(`${aggregator.url}/tasks/${"0".repeat(64)}`), "fetch", /404/, { status: 404 });
+  await rejects(Task.fetch(`${aggregator.url}/tasks`), "task", /version/);
   await aggregator.stop();
-  await refuses(Task.fetch(url), "fetch", undefined, /no answer from/);
+  await rejects(Task.fetch(url), "fetch", /no answer from/);
 });
 
 test("what is not JSON by its media type, its status or its bytes is not read", async (t) => {
@@ -48,7 +40,7 @@ test("what is not JSON by its media type, its status or its bytes is not read", 
     [{ headers: JSON_TYPE, body: Buffer.from([0x22, 0xff, 0x22]) }, 200, /./],
   ]) {
     const server = await answersUntilEnd(t, answer);
-    await refuses(Task.fetch(server.url), "fetch", status, part);
+    await rejects(Task.fetch(server.url), "fetch", part, { status });
   }
   for (const type of ["application/json; charset=utf-8", "Application/JSON", "application/problem+json"]) {
     const server = await answersUntilEnd(t, { ...GOOD, headers: { "content-type": type } });
@@ -59,14 +51,13 @@ test("what is not JSON by its media type, its status or its bytes is not read", 
 test("a document is read as its text is, prototypes and all", async (t) => {
   for (const [member, part] of [['"note": 1', /note/], ['"__proto__": {"folds": 9}', /__proto__/]]) {
     const server = await answersUntilEnd(t, { ...GOOD, body: GOOD.body.replace("{", `{${member}, `) });
-    await refuses(Task.fetch(server.url), "task", undefined, part);
+    await rejects(Task.fetch(server.url), "task", part);
   }
 });
 
 test("a URL with a password is not asked, and no error has it", async () => {
   const texts = ["http://user:s3cret@a.example/t", "user:s3cret@a.example:8080/t", "http:\\\\s3cret@a.example:99999/t"];
   for (const url of [...texts, new URL("http://s3cret@a.example/t")]) {
-    const message = "url has a user or a password: leave them out";
-    await assert.rejects(Task.fetch(url), { code: "argument", message });
+    await rejects(Task.fetch(url), "argument", "url has a user or a password: leave them out");
   }
 });

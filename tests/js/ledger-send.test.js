@@ -9,6 +9,7 @@ import { instead } from "./globals.js";
 import {
   accepted, bytesOf, digestOf, down, entryOf, expired, idOf, newDevice, openOn, OWN, randomizerOf, slowOf, url,
 } from "./ledger-tools.js";
+import { rejects } from "./throws.js";
 
 const RECORD = { height: 181 };
 const turns = async (count = 5) => {
@@ -80,11 +81,8 @@ test("a report is booked, made, kept, and sent, in this order, and nothing of th
   assert.deepEqual(await ledger.send(watching, RECORD, OWN), { ...outcome, status: "duplicate" });
   assert.deepEqual(await ledger.flush(), []);
   assert.deepEqual([calls.length, one.made.length], [1, 1]);
-  await assert.rejects(ledger.report(watching, RECORD, { url }), {
-    name: "LedgerError",
-    code: "spent",
-    message: `this device's one report of task ${taskDigest} was sent`,
-  });
+  const sent = `this device's one report of task ${taskDigest} was sent`;
+  await rejects(ledger.report(watching, RECORD, { url }), "spent", sent);
   assert.deepEqual(await ledger.withdraw(taskDigest), { taskDigest, id: idOf(1), sent: true });
   assert.deepEqual(await device.all(), [{ ...outcome, ...entry }]);
 });
@@ -175,10 +173,7 @@ test("a delivery that takes too long is pending where there is a report, and an 
     ["network", "sending took over 60000 ms", "TimeoutError"],
   );
   const never = slowOf(2, () => new Promise(() => {}));
-  await assert.rejects(ledger.send(never, RECORD, { ...OWN, deadline: 4321 }), {
-    code: "network",
-    message: "sending took over 4321 ms",
-  });
+  await rejects(ledger.send(never, RECORD, { ...OWN, deadline: 4321 }), "network", "sending took over 4321 ms");
   assert.deepEqual([asked, calls], [[60_000, 5000, 4321], []]);
 });
 
@@ -496,15 +491,9 @@ test("where storage is denied the page is asked, with the error, and only a plai
   const asked = [];
   const cause = new TypeError("no storage here");
   const denying = { openDatabase: (name) => (asked.push(name), Promise.reject(cause)) };
-  const refused = await openOn(denying).catch((error) => error);
-  assert.ok(refused instanceof LedgerError && refused.cause === cause);
-  assert.deepEqual(
-    [refused.code, refused.message],
-    [
-      "storage",
-      "the ledger has no storage: TypeError: no storage here (let this site store data, or give onStorageDenied)",
-    ],
-  );
+  const remedy = "(let this site store data, or give onStorageDenied)";
+  const words = `the ledger has no storage: TypeError: no storage here ${remedy}`;
+  await rejects(openOn(denying), "storage", words, { cause });
   const errors = [];
   for (const answer of [false, undefined, "yes", 1]) {
     const onStorageDenied = async (error) => (errors.push(error), answer);
@@ -518,8 +507,8 @@ test("where storage is denied the page is asked, with the error, and only a plai
   const again = await openOn(denying, { onStorageDenied: () => true }, { deliver: () => assert.fail("sent twice") });
   assert.equal((await again.send(randomizerOf(9), RECORD, OWN)).status, "duplicate");
   // Without words of its own.
-  const silent = await openOn({ openDatabase: () => Promise.reject(undefined) }).catch((error) => error);
-  assert.match(silent.message, /^the ledger has no storage: the browser gave it up \(let this site store data/);
+  const silent = openOn({ openDatabase: () => Promise.reject(undefined) });
+  await rejects(silent, "storage", `the ledger has no storage: the browser gave it up ${remedy}`);
   const own = failure("storage", "as it is");
   assert.equal(await openOn({ openDatabase: () => Promise.reject(own) }).catch((error) => error), own);
   assert.ok(await openOn(newDevice(), { onStorageDenied: () => assert.fail("there is storage") }));

@@ -11,6 +11,7 @@ import { loading } from "../../pkg/instantiate.js";
 import * as wasm from "../../pkg/wasm/records/ldp_pca.js";
 import { run } from "./command-line.js";
 import { scratchFolder } from "./folder.js";
+import { throws } from "./throws.js";
 
 const MODULE = new URL("../../pkg/wasm/records/ldp_pca_bg.wasm", import.meta.url);
 const SURVEY = fileURLToPath(new URL("../../examples/survey.csv", import.meta.url));
@@ -168,11 +169,9 @@ test("trials are reproducible, and their errors fall with the number of reports"
   assert.ok(few.nonPrivate < few.errors[0] && few.errors[0] < few.errors[1] && few.errors[1] <= 3);
   const shares = [few.nonPrivateShareFound, ...few.shareFound];
   assert.ok(shares[0] > shares[1] && shares[1] > shares[2] && many.shareFound[0] > 0.99, `${shares}`);
-  assert.throws(() => trial(0), { code: "simulation" });
-  assert.throws(() => trial(10, { rank: 13 }), { code: "simulation" });
-  assert.throws(() => call(() => wasm.trialLike(moments.slice(1), { ...asked, mechanisms, records: 9 })), {
-    code: "argument",
-  });
+  throws(() => trial(0), "simulation");
+  throws(() => trial(10, { rank: 13 }), "simulation");
+  throws(() => call(() => wasm.trialLike(moments.slice(1), { ...asked, mechanisms, records: 9 })), "argument");
 });
 
 test("an estimate is one of such a collection, and the lab recovers its components", async () => {

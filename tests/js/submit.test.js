@@ -3,9 +3,10 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 
-import { init, issuedId, Randomizer, Report, submit, SubmitError, Task } from "../../pkg/inline.js";
+import { init, issuedId, Randomizer, Report, submit, Task } from "../../pkg/inline.js";
 import { Aggregator, OWN_IDS } from "../browser/aggregator.js";
 import { LIMITS, RECORD, TASK } from "./task.js";
+import { rejects } from "./throws.js";
 
 const aggregator = Aggregator.forTests(TASK, undefined, OWN_IDS);
 let task;
@@ -16,14 +17,6 @@ before(async () => {
   task = Task.parse(TASK);
   randomizer = new Randomizer(task, LIMITS);
 });
-
-/** That submitting rejects with this code, and the status and a part of the words of the aggregator. */
-async function refuses(sent, code, status, part) {
-  const error = await sent.then(() => assert.fail("it was accepted"), (error) => error);
-  assert.ok(error instanceof SubmitError, String(error));
-  assert.deepEqual([error.name, error.code, error.status], ["SubmitError", code, status], error.message);
-  assert.match(error.message, part);
-}
 
 test("a report is accepted once, and a duplicate from then on", async () => {
   const before = await aggregator.records();
@@ -39,10 +32,10 @@ test("the aggregator's refusals keep their meaning", async () => {
   // Another task's report, where this one's go.
   const other = Task.parse({ ...TASK, folds: 2 });
   const stray = new Randomizer(other, LIMITS).randomize(RECORD);
-  await refuses(submit(stray, { url: aggregator.url }), "not-found", 404, /no task/);
-  await refuses(issuedId(other, { url: aggregator.url }), "not-found", 404, /no task/);
+  await rejects(submit(stray, { url: aggregator.url }), "not-found", /no task/, { status: 404 });
+  await rejects(issuedId(other, { url: aggregator.url }), "not-found", /no task/, { status: 404 });
   const nowhere = { url: `${aggregator.url}/nowhere` };
-  await refuses(submit(randomizer.randomize(RECORD), nowhere), "not-found", 404, /nowhere/);
+  await rejects(submit(randomizer.randomize(RECORD), nowhere), "not-found", /nowhere/, { status: 404 });
 });
 
 test("reports with issued ids count where a task takes no others, and elsewhere no id is to be had", async () => {
@@ -56,5 +49,5 @@ test("reports with issued ids count where a task takes no others, and elsewhere 
   const issued = randomizer.randomize(RECORD, { id });
   assert.equal(Buffer.from(issued.bytes.subarray(13, 29)).toString("hex"), id);
   assert.deepEqual(await submit(issued, to), { status: "accepted", attempts: 1 });
-  await refuses(submit(randomizer.randomize(RECORD), to), "rejected", 422, /not issued/);
+  await rejects(submit(randomizer.randomize(RECORD), to), "rejected", /not issued/, { status: 422 });
 });

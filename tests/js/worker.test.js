@@ -5,12 +5,13 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 
 import { campaigns } from "../../pkg/checks.js";
-import { LdpPcaError, RecordError, TaskError } from "../../pkg/errors.js";
+import { RecordError } from "../../pkg/errors.js";
 import { Report } from "../../pkg/report.js";
 import { Task as HeldTask } from "../../pkg/wasm/client/ldp_pca.js";
 import base64 from "../../pkg/wasm/client/ldp_pca_bg.wasm.js";
 import { bytesOf, digestOf } from "./ledger-tools.js";
 import { LIMITS, RECORD, secondWave, TASK } from "./task.js";
+import { rejects, throws } from "./throws.js";
 
 const TEXT = JSON.stringify(TASK);
 const GUARANTEE = { epsilon: 2, delta: 0 };
@@ -115,16 +116,6 @@ function watched() {
   };
 }
 
-/** That a promise is rejected with an error of the package. */
-async function refused(promise, code, message) {
-  const error = await Promise.resolve(promise).then(() => assert.fail("no error"), (error) => error);
-  assert.ok(error instanceof LdpPcaError, String(error));
-  assert.equal(error.code, code, error.message);
-  if (typeof message === "string") assert.equal(error.message, message);
-  else assert.match(error.message, message);
-  return error;
-}
-
 test("the worker is a module beside the entry, and started once however often it is asked", async () => {
   const { init, version } = await load();
   const first = init();
@@ -167,19 +158,19 @@ test("the page gives the worker, its address, or what makes one; one that has en
   await init(undefined, { worker: given });
   assert.deepEqual([workers.length, given.asked], [3, [["init", undefined]]]);
   terminate();
-  await refused(init(undefined, { worker: given }), "init", "this Worker has ended: give a function that makes one");
+  await rejects(init(undefined, { worker: given }), "init", "this Worker has ended: give a function that makes one");
   assert.equal(given.asked.length, 1);
 });
 
 test("before it is started, and after it was ended, a call is an error that says so", async () => {
   const { init, Task, terminate, version } = await load();
-  await refused(version(), "init", "no worker: none is started yet: `await init()` first");
+  await rejects(version(), "init", "no worker: none is started yet: `await init()` first");
   await init();
   workers[0].silent = true;
   const waiting = [version(), Task.parse(TEXT)];
   terminate();
-  for (const one of waiting) await refused(one, "init", "no worker: it was terminated: `await init()` starts another");
-  await refused(version(), "init", "no worker: it was terminated: `await init()` starts another");
+  for (const one of waiting) await rejects(one, "init", "no worker: it was terminated: `await init()` starts another");
+  await rejects(version(), "init", "no worker: it was terminated: `await init()` starts another");
   assert.deepEqual([workers.length, workers[0].ended], [1, 1]);
   assert.equal(cleared.length, 2, "nothing is watched any more");
   await init();
@@ -193,11 +184,11 @@ test("a worker that does not start is an error with its cause, and the next call
   PageWorker.prototype.tell = function ({ id }) {
     tell.call(this, { id, error: { code: "init", message: "no module there" } });
   };
-  await refused(init(), "init", "no module there");
+  await rejects(init(), "init", "no module there");
   PageWorker.prototype.tell = function ({ id }) {
     tell.call(this, { id, error: { code: "fetch", message: "nowhere" } });
   };
-  const { cause } = await refused(init(), "init", "the worker did not start: nowhere");
+  const { cause } = await rejects(init(), "init", "the worker did not start: nowhere");
   assert.equal(cause.code, "fetch");
   PageWorker.prototype.tell = tell;
   assert.deepEqual(workers.map(({ ended }) => ended), [1, 1]);
@@ -206,13 +197,10 @@ test("a worker that does not start is an error with its cause, and the next call
   // On a host that cannot even make a worker.
   const other = await load();
   const failing = () => { throw new TypeError("not allowed"); };
-  const refusal = await refused(
-    other.init(undefined, { worker: failing }),
-    "init",
-    "the worker did not start: not allowed",
-  );
+  const starting = other.init(undefined, { worker: failing });
+  const refusal = await rejects(starting, "init", "the worker did not start: not allowed");
   assert.ok(refusal.cause instanceof TypeError);
-  await refused(other.version(), "init", "no worker: it did not start: `await init()` tries again");
+  await rejects(other.version(), "init", "no worker: it did not start: `await init()` tries again");
   await other.init();
   assert.equal(await other.version(), "1.2.3");
 });
@@ -223,7 +211,7 @@ test("an attempt that fails late does not end the one that came after it", async
   first.catch(() => {});
   terminate();
   const second = init();
-  await refused(first, "init", /terminated/);
+  await rejects(first, "init", /terminated/);
   await second;
   assert.equal(await version(), "1.2.3");
   assert.deepEqual([workers.length, workers[1].ended], [2, 0]);
@@ -235,7 +223,7 @@ test("a script that fails ends the worker, with the browser's words or a guess",
     const started = init(undefined, { worker: () => Object.assign(new PageWorker("/x.js", {}), { silent: true }) });
     await turn();
     workers.at(-1).onerror({ message });
-    await refused(started, "init", `no worker: its script failed (${words}): the next call starts another`);
+    await rejects(started, "init", `no worker: its script failed (${words}): the next call starts another`);
     assert.equal(workers.at(-1).ended, 1);
   }
 });
@@ -265,7 +253,7 @@ test("a worker that owes answers is looked at six times within its time, and die
   look(1);
   assert.deepEqual([worker.ended, cleared], [1, [1, 2]]);
   for (const one of [waiting[0], waiting[2]]) {
-    await refused(one, "init", "no worker: it did not answer within 30000 ms: the next call starts another");
+    await rejects(one, "init", "no worker: it did not answer within 30000 ms: the next call starts another");
   }
   assert.equal(await version(), "1.2.3");
   assert.equal(workers.length, 2);
@@ -277,7 +265,7 @@ test("a worker that owes answers is looked at six times within its time, and die
   workers[1].tell({ id: workers[1].posted.at(-1).id });
   for (let time = 0; time < 7; time += 1) intervals.at(-1).tick();
   assert.equal(workers[1].ended, 1);
-  await refused(last[0], "init", /did not answer/);
+  await rejects(last[0], "init", /did not answer/);
 });
 
 test("the page's own patience is kept, by the successor too", async () => {
@@ -297,23 +285,20 @@ test("an error that nobody foresaw ends the worker, and others do not", async ()
   await turn();
   const [, { id: first }, { id: second }] = worker.posted;
   worker.tell({ id: first, error: { code: "task", message: "no task" } });
-  assert.ok((await refused(wrong, "task", "no task")) instanceof TaskError);
+  await rejects(wrong, "task", "no task");
   assert.equal(worker.ended, 0);
   const waiting = version();
   await turn();
   worker.tell({ id: second, error: { code: "init", message: "the worker failed: RuntimeError", fatal: true } });
-  await refused(other, "init", "the worker failed: RuntimeError");
-  await refused(waiting, "init", "no worker: the worker failed: RuntimeError: the next call starts another");
+  await rejects(other, "init", "the worker failed: RuntimeError");
+  await rejects(waiting, "init", "no worker: the worker failed: RuntimeError: the next call starts another");
   assert.equal(worker.ended, 1);
 });
 
 test("what cannot be sent to the worker is an error with its cause", async () => {
   const { Task } = await started();
-  const { cause } = await refused(
-    Task.parse({ note: () => {} }),
-    "argument",
-    /^it cannot be sent to the worker: .*could not be cloned/,
-  );
+  const words = /^it cannot be sent to the worker: .*could not be cloned/;
+  const { cause } = await rejects(Task.parse({ note: () => {} }), "argument", words);
   assert.equal(cause.name, "DataCloneError");
   assert.equal(cleared.length, 1);
 });
@@ -337,21 +322,10 @@ test("a task is what the worker made of it, and is kept there until it is freed 
   const before = worker.posted.length;
   task.free();
   assert.equal(worker.posted.length, before, "a second time there is nothing to free");
-  assert.throws(
-    () => new Randomizer(task, LIMITS),
-    { code: "argument", message: "the task was freed: make a new one" },
-  );
-  for (const other of [undefined, null, TASK, {}]) {
-    assert.throws(
-      () => new Randomizer(other, LIMITS),
-      { code: "argument", message: "give a Task, made by Task.parse or Task.fetch here" },
-    );
-  }
-  assert.throws(
-    () => new Task(undefined, 1, FACTS),
-    { code: "argument", message: "give a Task, made by Task.parse or Task.fetch here" },
-  );
-  assert.throws(() => new Task(Symbol("Task.parse"), 1, FACTS), { code: "argument" });
+  throws(() => new Randomizer(task, LIMITS), "argument", "the task was freed: make a new one");
+  const none = "give a Task, made by Task.parse or Task.fetch here";
+  for (const other of [undefined, null, TASK, {}]) throws(() => new Randomizer(other, LIMITS), "argument", none);
+  for (const key of [undefined, Symbol("Task.parse")]) throws(() => new Task(key, 1, FACTS), "argument", none);
   // Objects that the page forgot.
   await Task.parse(TEXT);
   const [{ handle: forgotten }] = registry.registered;
@@ -370,7 +344,7 @@ test("a task is fetched by the page, and only the one that was meant is kept", a
   assert.equal((await Task.fetch("https://a.example/t")).digest, FACTS.digest);
   assert.equal((await Task.fetch("https://a.example/t", { digest: FACTS.digest })).digest, FACTS.digest);
   assert.deepEqual(workers[0].asked.at(-1)[2], TEXT);
-  await refused(Task.fetch("https://a.example/t", { digest: digestOf(2) }), "digest", /was meant/);
+  await rejects(Task.fetch("https://a.example/t", { digest: digestOf(2) }), "digest", /was meant/);
   assert.deepEqual(workers[0].asked.at(-1)[0], "free");
 });
 
@@ -399,7 +373,7 @@ test("a page that asks for the first wave gets the second, if that is its refine
   // One ledger entry for both.
   assert.equal(campaigns[facts.digest], FACTS.digest);
   // The rules themselves are those of every entry.
-  await refused(fetched({ ...facts, campaign: undefined }), "digest", /does not refine/);
+  await rejects(fetched({ ...facts, campaign: undefined }), "digest", /does not refine/);
 });
 
 test("a randomizer keeps within the page's limits, and its reports are of its task", async () => {
@@ -411,9 +385,9 @@ test("a randomizer keeps within the page's limits, and its reports are of its ta
     [{ maxEpsilon: 2, maxReportBytes: 34 }, "max-report-bytes"],
     [{ maxEpsilon: 2, maxDraws: 63 }, "max-draws"],
   ]) {
-    assert.throws(() => new Randomizer(task, limits), { code });
+    throws(() => new Randomizer(task, limits), code);
   }
-  assert.throws(() => new Randomizer(task), { code: "argument" });
+  throws(() => new Randomizer(task), "argument");
   assert.equal(worker.asked.length, 2);
   const randomizer = new Randomizer(task, { maxEpsilon: 2, maxReportBytes: 35, maxDraws: 64 });
   const [, , [method, handle, from]] = worker.asked;
@@ -442,7 +416,7 @@ test("a randomizer keeps within the page's limits, and its reports are of its ta
   assert.equal((await randomizer.randomize(RECORD)).bytes.length, 35);
   randomizer.free();
   assert.deepEqual([worker.asked.at(-1), registry.registered], [["free", handle], []]);
-  await refused(randomizer.randomize(RECORD), "argument", "the randomizer was freed: make a new one");
+  await rejects(randomizer.randomize(RECORD), "argument", "the randomizer was freed: make a new one");
   randomizer.free();
   assert.deepEqual(worker.asked.at(-1), ["free", handle]);
   assert.equal(worker.asked.filter(([method]) => method === "free").length, 2);
@@ -457,10 +431,10 @@ test("what does not fit a column goes to the worker as missing, or nowhere if th
   const before = worker.asked.length;
   for (const wrong of [{ height: 1n, plan: () => {} }, { plan: Symbol("free"), other: 1 }, [{}]]) {
     assert.equal((await randomizer.randomize(wrong)).bytes.length, 35);
-    await refused(strict.randomize(wrong), "schema", /'height' is numeric/);
-    await refused(strict.randomize({ height: 1 }), "schema", /'plan' is categorical/);
+    await rejects(strict.randomize(wrong), "schema", /'height' is numeric/);
+    await rejects(strict.randomize({ height: 1 }), "schema", /'plan' is categorical/);
   }
-  await refused(randomizer.randomize(new Map()), "record", /an object/);
+  await rejects(randomizer.randomize(new Map()), "record", /an object/);
   const nothing = [null, null, null];
   assert.deepEqual(worker.asked.slice(before).map(([, , values]) => values), [nothing, nothing, nothing]);
   assert.equal(warned.callCount(), 4);
@@ -479,7 +453,7 @@ test("what the worker cannot do of itself fails where its result is wanted, and 
   const made = randomizer.randomize(RECORD);
   await turn();
   worker.tell({ id: worker.posted.at(-1).id, error: { code: "argument", message: "it has ended" } });
-  await refused(made, "argument", "it has ended");
+  await rejects(made, "argument", "it has ended");
   await allHandled();
 });
 
@@ -539,9 +513,9 @@ test("a successor that fails fails the call, and objects it cannot make again fa
   workers[1].onerror({ message: "gone" });
   const waiting = version();
   workers[2].onerror({ message: "no module" });
-  await refused(waiting, "init", "no worker: its script failed (no module): the next call starts another");
+  await rejects(waiting, "init", "no worker: its script failed (no module): the next call starts another");
   fails = true;
-  await refused(version(), "init", "the worker did not start: no more workers");
+  await rejects(version(), "init", "the worker did not start: no more workers");
   await allHandled();
 });
 
