@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { enter, eventually, hostPage, parsed, saved, tableOf, VIEWS } from "./page-tools.js";
+import { address, enter, eventually, hostPage, parsed, saved, tableOf, VIEWS } from "./page-tools.js";
 
 /** Small records, and few trials of them. */
 const SMALL = "error.dimension=10&error.rank=2&error.trials=3";
@@ -87,11 +87,7 @@ test("a run is cancelled, keeps what it had, and is run again to the end", async
   const status = page.locator("#error-status");
   await status.getByText(/^Cancelled\. /).waitFor();
   const again = page.locator("#error-run");
-  assert.equal(
-    await again.evaluate((button) => button === document.activeElement),
-    true,
-    "the keyboard stays where it is",
-  );
+  assert.equal(await page.evaluate(() => document.activeElement.id), "error-run", "the keyboard stays where it is");
   const said = await status.textContent();
   const held = await rows(page, "epsilon");
   assert.ok(held.some(([, , , , trials]) => Number(trials) > 0), "what was done is kept");
@@ -129,7 +125,7 @@ test("every control changes what is shown, and the address says so", async () =>
   ];
   for (const [label, value, state, caption] of cases) {
     await change(page, label, value);
-    await eventually(() => page.evaluate(() => location.hash), (hash) => hash.includes(`error.${state}`));
+    await address(page, `error.${state}`);
     const told = () => page.locator("#error-epsilon-caption").textContent();
     if (caption) await eventually(told, (text) => caption.test(text));
   }
@@ -140,7 +136,7 @@ test("every control changes what is shown, and the address says so", async () =>
   assert.deepEqual([...series].sort(), ["Double-cap", "Gaussian", "Not private"]);
 
   // The link gives another visitor the same, number by number.
-  const hash = await eventually(() => page.evaluate(() => location.hash), (hash) => hash.includes("mechanisms="));
+  const hash = await address(page, "mechanisms=");
   const { page: other } = await host.open({ hash: `methods.html${hash}`, ...VIEWS.light });
   await simulate(other);
   await done(other);
@@ -204,10 +200,8 @@ test("the chart is read by keyboard, and in words", async () => {
   const picture = page.getByRole("img", {
     name: /^Error against ε\. error ‖sin Θ‖², against ε of one report from 0\.25 to 5\.6/,
   });
-  await eventually(
-    () => picture.getAttribute("aria-label"),
-    (label) => /Double-cap: simulated from .* to .* \(medians of 3 trials or more\); predicted from/.test(label),
-  );
+  const course = /Double-cap: simulated from .* to .* \(medians of 3 trials or more\); predicted from/;
+  await eventually(() => picture.getAttribute("aria-label"), (label) => course.test(label));
 });
 
 test("the chart is read by pointer, and follows width and colours with the elements that it has", async () => {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { before, test } from "node:test";
 
 import { init, plan, predict } from "../../pkg/lab-node.js";
-import { cellsOf, enter, eventually, hostPage, parsed, QUIET, VIEWS } from "./page-tools.js";
+import { address, cellsOf, enter, eventually, hostPage, parsed, QUIET, saying, VIEWS } from "./page-tools.js";
 
 const OWN = "planner.source=own&planner.share=95";
 /** The planner's own records, as the page begins with them. */
@@ -50,10 +50,7 @@ test("the planner answers for one's own spectrum as the library does", async () 
   assert.ok(near(shuffled.recordsForTarget)(Number(relayed.replaceAll(",", ""))), words);
   assert.match(words, /with the aggregator. There ε.=.2 is a promise about each batch of 20,000 honest reports,/);
   assert.match(words, /with δ.=.1e-6; each report by itself has ε.=.\d/);
-  assert.match(
-    await page.locator("#planner-answer").textContent(),
-    /With fewer than [\d,]+ noise drowns the components/,
-  );
+  assert.match(words, /With fewer than [\d,]+ noise drowns the components/);
 
   await change(page, "ε", "1");
   const dearer = peopleFor(0.95, { type: "double-cap", epsilon: 1 }).recordsForTarget;
@@ -77,11 +74,8 @@ test("the planner answers for one's own spectrum as the library does", async () 
   await page.getByText(/batch of 20,000 honest reports/).first().waitFor();
   await change(page, "Structure to find, %", "80");
   await eventually(() => answer(page), (found) => found < dearer / 2);
-  const hash = await eventually(
-    () => page.evaluate(() => location.hash),
-    (hash) =>
-      ["source=own", "epsilon=1", "share=80", "records=1000000"].every((part) => hash.includes(`planner.${part}`)),
-  );
+  const parts = ["source=own", "epsilon=1", "share=80", "records=1000000"];
+  const hash = await address(page, ...parts.map((part) => `planner.${part}`));
   const said = await page.locator("#planner-answer").textContent();
   const { page: other } = await host.open({ hash, ...VIEWS.light });
   await eventually(() => other.locator("#planner-answer").textContent(), (text) => text === said);
@@ -146,7 +140,7 @@ test("the later the promise begins the more is found, and the table says who is 
     const before = JSON.stringify(await models());
     await change(page, label, value, "trust");
     await eventually(async () => JSON.stringify(await models()), (now) => now !== before);
-    await eventually(() => page.evaluate(() => location.hash), (hash) => hash.includes(`trust.${part}`));
+    await address(page, `trust.${part}`);
   }
   await page.locator("#trust-form").getByLabel("Mechanism").selectOption("gaussian");
   await eventually(() => page.locator("#trust-caption").textContent(), (text) => text.includes("Gaussian"));
@@ -176,16 +170,14 @@ test("central methods are simulated as one watches, cancelled, and go on where t
   await page.locator("#trust h2").scrollIntoViewIfNeeded();
   await status.getByText(/^Predicted\./).waitFor();
   await again.click();
-  const stopped = await eventually(() => status.textContent(), (text) => text.startsWith("Cancelled"));
+  const stopped = await saying(page, "#trust-status", /^Cancelled/);
   const done = Number(stopped.match(/(\d+) of 45/)[1]);
   assert.ok(done >= 1 && done < 45, stopped);
   assert.equal(await page.evaluate(() => document.activeElement.id), "trust-run");
   await again.click();
-  await eventually(
-    () => status.textContent(),
-    (text) => Number(text.match(/^(\d+) of/)?.[1]) > done || text.startsWith("Done"),
-  );
-  await eventually(() => status.textContent(), (text) => text.startsWith("Done"));
+  const goesOn = (text) => Number(text.match(/^(\d+) of/)?.[1]) > done || text.startsWith("Done");
+  await eventually(() => status.textContent(), goesOn);
+  await saying(page, "#trust-status", /^Done/);
   await page.locator("#trust-chart details summary").click();
   const cells = await eventually(
     () => cellsOf(page.locator("#trust-chart tbody tr")),
@@ -195,8 +187,6 @@ test("central methods are simulated as one watches, cancelled, and go on where t
   // The curator's noise is a hundredth of that of as many reports.
   assert.ok(parsed(at("1", "Analyze Gauss")[2]) < 0.2 * parsed(at("1", "Local").at(-1)), String(at("1", "Local")));
   assert.equal(at("1", "MOD-SULQ")[4], "5");
-  assert.match(
-    await page.locator("#trust-chart .plot").getAttribute("aria-label"),
-    /Central: MOD-SULQ: simulated from/,
-  );
+  const label = await page.locator("#trust-chart .plot").getAttribute("aria-label");
+  assert.match(label, /Central: MOD-SULQ: simulated from/);
 });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { colors, eventually, hostPage, parsed, QUIET, slide } from "./page-tools.js";
+import { address, colors, hostPage, parsed, QUIET, slide } from "./page-tools.js";
 
 const host = hostPage();
 
@@ -65,13 +65,11 @@ test("mechanism and epsilon change the report and its promise, and are in the ad
   await slide(page.locator("#one-report-form").getByLabel("Privacy loss ε"), 8);
   assert.match(await promise.textContent(), /at most 214 of 1000/);
   await slide(page.getByLabel("running", { exact: true }), -5);
-  await eventually(
-    () => page.evaluate(() => location.hash),
-    (hash) => ["running=-5", "mechanism=gaussian", "epsilon=8"].every((part) => hash.includes(`one-report.${part}`)),
-  );
+  const parts = ["running=-5", "mechanism=gaussian", "epsilon=8"];
+  const hash = await address(page, ...parts.map((part) => `one-report.${part}`));
 
   // A visitor who opens the link sees the same values.
-  const { page: other } = await open({ hash: `methods.html${await page.evaluate(() => location.hash)}` });
+  const { page: other } = await open({ hash: `methods.html${hash}` });
   assert.equal(await other.getByLabel("running", { exact: true }).inputValue(), "-5");
   assert.equal(await other.locator("#one-report-form").getByLabel("Privacy loss ε").inputValue(), "8");
   assert.equal(await other.locator("#one-report-form").getByLabel("Mechanism").inputValue(), "gaussian");

@@ -183,6 +183,11 @@ export function saying(page, selector, words) {
   return eventually(() => said(page, selector), (text) => words.test(text));
 }
 
+/** Waits until the address has all these parts, and gives its state. */
+export function address(page, ...parts) {
+  return eventually(() => page.evaluate(() => location.hash), (hash) => parts.every((part) => hash.includes(part)));
+}
+
 /** Types a value into a field, and Enter. */
 export async function enter(field, value) {
   await field.fill(value);

@@ -511,57 +511,40 @@ describe("methods of the literature", () => {
   const errors = ({ methods }, key) =>
     methods.find((method) => method.key === key).trials.map((trial) => trial.sinThetaSquared);
 
-  test("stand side by side on a simulated population, each with its trust and its promise", () => {
-    const asked = { ...POPULATION, methods: ["analyze-gauss", "gaussian-analytic-pca", "mod-sulq"], trials: 3 };
+  test("stand side by side, each with its trust and its promise", () => {
+    const asked = { ...POPULATION, methods: ["analyze-gauss", "gaussian-analytic-pca"], trials: 3 };
     const found = compare(asked);
-    // In the order of the catalogue.
-    assert.deepEqual(found.methods.map(({ key }) => key), ["gaussian-analytic-pca", "mod-sulq", "analyze-gauss"]);
-    const [local, , central] = found.methods;
-    assert.ok(Math.max(...errors(found, "analyze-gauss")) < Math.min(...errors(found, "gaussian-analytic-pca")));
+    const [local, central] = found.methods;
     assert.match(central.trusted, /curator/);
     assert.deepEqual(central.guarantee.proved, { epsilon: 1, delta: 1e-6 });
     assert.deepEqual([local.guarantee.about, central.guarantee.about], ["any two records", "one record replaced"]);
-    assert.ok(errors(found, "mod-sulq").every((error) => error > Math.max(...errors(found, "analyze-gauss"))));
-    assert.ok(
-      Math.abs(found.randomSubspace - 2 * (1 - 2 / 12)) < 1e-12 && found.nonPrivate > 0 && found.nonPrivate < 0.01,
-    );
+    assert.ok(Math.max(...errors(found, "analyze-gauss")) < Math.min(...errors(found, "gaussian-analytic-pca")));
+    near([found.randomSubspace], [2 * (1 - 2 / 12)]);
     for (const { shareFound, sinThetaSquared } of found.methods.flatMap(({ trials }) => trials)) {
       near([shareFound], [1 - sinThetaSquared / found.randomSubspace]);
     }
-    assert.deepEqual(errors(compare(asked), "mod-sulq"), errors(found, "mod-sulq"));
-    const other = compare({ ...asked, trials: 1, firstTrial: 7 });
-    assert.notEqual(other.nonPrivate, found.nonPrivate);
+    assert.notEqual(compare({ ...asked, trials: 1, firstTrial: 7 }).nonPrivate, found.nonPrivate);
   });
 
-  test("compare records, and their second moments, with what they are without privacy", () => {
+  test("find of records what they find of their second moments", () => {
     const [count, dimension] = [400, 5];
     const rows = rowsOfTwo(count, dimension);
-    const records = Float64Array.from(rows.flat());
     const secondMoment = new Float64Array(dimension * dimension);
     for (const row of rows) {
       const products = row.flatMap((one) => row.map((other) => one * other));
       products.forEach((product, entry) => (secondMoment[entry] += product / count));
     }
     const options = { dimension, rank: 2, epsilon: 2, methods: ["pca", "mod-sulq", "analyze-gauss"] };
-    const ofRecords = compare({ ...options, records });
-    assert.ok(ofRecords.methods.every(({ refusal, trials }) => refusal === undefined && trials.length === 1));
+    const ofRecords = compare({ ...options, records: Float64Array.from(rows.flat()) });
     assert.ok(errors(ofRecords, "pca")[0] < 1e-20 && ofRecords.nonPrivate < 1e-20);
     const random = (2 / 5) * [0, 6, 12, 18, 24].reduce((sum, entry) => sum + secondMoment[entry], 0);
     for (const { shareFound, captured } of ofRecords.methods.flatMap(({ trials }) => trials)) {
       near([shareFound], [(captured - random) / (ofRecords.captured - random)]);
     }
     const ofMoments = compare({ ...options, secondMoment, count });
-    assert.ok(ofMoments.methods.every(({ refusal }) => refusal === undefined));
-    // A method that refuses keeps its row, with the reason.
+    near(errors(ofMoments, "analyze-gauss"), errors(ofRecords, "analyze-gauss"));
     const [, , long] = compare({ ...options, secondMoment, count, largestNorm: 2 }).methods;
-    assert.ok(long.trials.length === 0 && long.key === "analyze-gauss");
     assert.match(long.refusal, /norm at most 1, but the longest has 2/);
-    const [a, b] = [ofRecords, ofMoments].map((found) => errors(found, "analyze-gauss")[0]);
-    assert.ok(Math.abs(a - b) < 1e-9, `${a} ${b}`);
-    const all = compare({ dimension, rank: 1, epsilon: 2, records });
-    assert.equal(new Set(all.methods.map(({ name }) => name)).size, all.methods.length);
-    const keys = ["pca", "gaussian-analytic-pca", "mod-sulq", "ppca", "analyze-gauss"];
-    assert.deepEqual(all.methods.map(({ key }) => key), keys);
   });
 
   test("refuse what makes no sense", () => {
