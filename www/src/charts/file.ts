@@ -4,7 +4,7 @@ import { describe } from "./describe.js";
 import { type ChartData, kinds, places } from "./model.js";
 import { plot } from "./plot.js";
 import { sample, SAMPLE } from "./series.js";
-import { box, type Color, draw, LETTER, path, picture, type Shape, text } from "./shapes.js";
+import { box, type Color, draw, drawn, LETTER, path, picture, type Shape, text } from "./shapes.js";
 import { make } from "../dom.js";
 
 const WIDTH = 960;
@@ -45,11 +45,7 @@ function svgDocument(data: ChartData): string {
   draw(svg, [WIDTH, HEIGHT], shapes(data), (name) => PAPER[name]);
   svg.setAttribute("role", "img");
   const words = { desc: describe(data), title: data.title };
-  for (const [name, content] of Object.entries(words)) {
-    const made = document.createElementNS(svg.namespaceURI, name);
-    made.textContent = content;
-    svg.prepend(made);
-  }
+  for (const [name, content] of Object.entries(words)) svg.prepend(drawn(name, {}, content));
   return `${new XMLSerializer().serializeToString(svg).replaceAll("><", ">\n<")}\n`;
 }
 

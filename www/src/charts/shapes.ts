@@ -107,11 +107,17 @@ export function hatching(left: number, top: number, right: number, bottom: numbe
   return path(points, { apart: true, stroke, width: 1 });
 }
 
+/** A new element of SVG with these attributes and this content. */
+export function drawn(name: string, attributes: Attributes = {}, ...content: readonly (Node | string)[]): SVGElement {
+  const made = document.createElementNS(SVG, name) as SVGElement;
+  set(made, attributes);
+  made.append(...content);
+  return made;
+}
+
 /** A picture without shapes yet. */
 export function picture(): SVGSVGElement {
-  const made = document.createElementNS(SVG, "svg");
-  set(made, { "font-family": FONT, "stroke-linejoin": "round" });
-  return made;
+  return drawn("svg", { "font-family": FONT, "stroke-linejoin": "round" }) as SVGSVGElement;
 }
 
 /** Makes `shapes` the whole content of a picture. What is there already changes only where it differs. */
@@ -124,7 +130,7 @@ export function draw(
   set(svg, { width, height, viewBox: `0 0 ${width} ${height}` });
   for (const [index, { name, fill, stroke, attributes, text }] of shapes.entries()) {
     const old = svg.children[index];
-    const element = old?.nodeName === name ? old : document.createElementNS(SVG, name);
+    const element = old?.nodeName === name ? old : drawn(name);
     if (element !== old) svg.insertBefore(element, old ?? null);
     set(element, { fill: fill ? color(fill) : "none", stroke: stroke && color(stroke), ...attributes });
     if (text !== undefined && element.textContent !== text) element.textContent = text;

@@ -2,6 +2,7 @@
 
 import "./map.css";
 
+import { drawn } from "../charts/shapes.js";
 import { patternName } from "../components.js";
 import { type Context, element } from "../context.js";
 import { make } from "../dom.js";
@@ -20,8 +21,6 @@ const WIDE_SIDE = 400;
 const BESIDE = 12;
 /** From one name to the next, in heights of letters. */
 const LINE = 1.2;
-
-const SVG = "http://www.w3.org/2000/svg";
 
 export async function start(_root: HTMLElement, { state, survey }: Context): Promise<void> {
   const section = state.section("map", FIELDS);
@@ -193,15 +192,4 @@ function apart(places: readonly Place[], line: number): Map<number, number> {
     }
   }
   return heights;
-}
-
-function drawn(
-  name: string,
-  attributes: Readonly<Record<string, string | number>> = {},
-  ...content: readonly Node[]
-): SVGElement {
-  const made = document.createElementNS(SVG, name) as SVGElement;
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
-  made.append(...content);
-  return made;
 }
