@@ -241,38 +241,6 @@ test("when the aggregator goes away the page says so, keeps what it had, and com
   await page.getByText(here(records + 1)).waitFor();
 });
 
-test("two tabs are one device, two visitors are two, and all see the count and the components move", async () => {
-  await collect(100);
-  const context = await browser.newContext();
-  const [first, second] = await Promise.all([open({ context }), open({ context })]);
-  const other = await open();
-  const all = [first, second, other];
-  const before = await aggregator.records();
-  for (const { page } of all) await page.getByText(here(before)).waitFor();
-  const strengths = await second.page.locator("#take-part-components .strength").allTextContents();
-
-  await agree(first.page);
-  await first.page.getByText(/^Counted\./).waitFor();
-  await agree(second.page);
-  await second.page.getByText(/^Counted already/).waitFor();
-  await agree(other.page);
-  await other.page.getByText(/^Counted\./).waitFor();
-  for (const { page } of all) await page.getByText(here(before + 2)).waitFor();
-  assert.equal(await aggregator.records(), before + 2);
-  // Reports of others are seen too, and what they change, without a hand on the page.
-  await collect(300);
-  for (const { page } of all) {
-    await page.getByText(here(before + 302)).waitFor();
-    await page.waitForFunction(
-      (before) =>
-        [...document.querySelectorAll("#take-part-components .strength")].map((p) => p.textContent).join() !== before,
-      strengths.join(),
-    );
-  }
-  assert.deepEqual(all.flatMap(({ trouble }) => trouble), []);
-  await context.close();
-});
-
 test("a tab that nobody sees holds no connection, and is up to date when it is seen again", async () => {
   const { page } = await open();
   const hide = (state) =>

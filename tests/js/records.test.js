@@ -204,34 +204,23 @@ test("an estimate is one of such a collection, and the lab recovers its componen
 
 test("a file that is not a table of records is refused with line and column, and without its values", () => {
   const secret = "hunter2";
-  const numbers = Array.from({ length: 300 }, (_, row) => `${row},${row % 7}`).join("\n");
+  const many = `a,b\n${Array.from({ length: 250 }, (_, at) => `x${at},y${at}\n`).join("")}`;
   const cases = [
     [`a,b\n1,2\n3,${secret},5\n`, /^records: line 3: found 3 fields where the schema has 2 columns/],
-    [`a,b\n${numbers}\n${secret},1\n`, /^records: line 302: column 1 of the sample holds a text among many numbers/],
-    [Buffer.from("a,b\n1,2\n3,\xff\n", "latin1"), /^records: line 3: field 2 is not UTF-8 text/],
-    [`a,a\n1,${secret}\n`, /^records: columns 1 and 2 of the sample have the same name/],
-    [`a,b\n1,2\n3,"${secret}\n5,6\n`, /^records: line 3: a quote opens on this line and is never closed/],
     [`a,b\n\n1,"${secret.repeat(1_500_000)}`, /^records: line 3: longer than 8 MiB: is a quote never closed\?$/],
     ["", /^records: the sample has no rows/],
-    ["a,b\n", /^records: the sample has no rows/],
     [Buffer.from([0x1f, 0x8b, 8, 0]), /^records: this is a gzip file, and the page reads text: unpack it, or/],
     ["PK\u0003\u0004", /^records: this is a zip or spreadsheet file, and the page reads text: save the sheet as CSV/],
     [Array.from({ length: 201 }, (_, at) => `c${at}`).join(), /has 201 columns, and this page reads at most 200/],
     [`a,b\n${"1,2\n".repeat(100_001)}`, /has more rows, and this page reads at most 100,000 rows/],
-    [
-      `a,b\n${Array.from({ length: 250 }, (_, at) => `x${at},y${at}\n`).join("")}`,
-      /the sample gives 0 features, as every column .* column 1 has more than 32 different texts/,
-    ],
+    [many, /the sample gives 0 features, as every column .* column 1 has more than 32 different texts/],
   ];
   for (const [bytes, words] of cases) {
     const said = refusal(bytes);
     assert.match(said, words);
     assert.ok(!said.includes(secret), said);
   }
-  const many = Array.from({ length: 250 }, (_, at) => `x${at},y${at}\n`).join("");
-  assert.match(
-    refusal(`a,b\n${many}`, { categorical: ["a", "b"] }),
-    /columns that make 500 features, and this page reads at most 400 features/,
-  );
+  const most = /columns that make 500 features, and this page reads at most 400 features/;
+  assert.match(refusal(many, { categorical: ["a", "b"] }), most);
   assert.match(refusal("a,b\n1,2\n", { ignore: ["c"] }), /the sample has no column 'c' among its 2/);
 });
