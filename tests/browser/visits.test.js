@@ -86,14 +86,15 @@ const busy = answer(503, {}, "");
 const first = (...several) => (exchange) => (several.length > 1 ? several.shift() : several[0])(exchange);
 const firstReport = (...several) => only(first(...several));
 /**
- * Reports, or `which` requests, arrive once it is opened: of what the browser has given up by then nothing does, unless
- * it is too late for that.
+ * A visitor's reports, or `which` requests, arrive once what this gives is called: of what the browser has given up
+ * by then nothing does, unless it is too late for that.
  */
-function gate({ which = only, tooLate = false } = {}) {
+function gate(visitor, { which = only, tooLate = false } = {}) {
   let open;
   const opened = new Promise((resolve) => (open = resolve));
   const held = ({ request, forward }) => opened.then(() => (tooLate || !request.socket.destroyed) && forward());
-  return { open, network: which(held) };
+  visitor.network = which(held);
+  return open;
 }
 const all = (network) => network;
 /** A browser that gives up a request has done so. */
@@ -125,10 +126,6 @@ class Visitor {
       ...about,
     };
     return visitor;
-  }
-
-  get offline() {
-    return (offline) => this.#context.setOffline(offline);
   }
 
   set network(network) {
@@ -163,6 +160,14 @@ class Visitor {
     return tab;
   }
 
+  /** A tab in which the form can be used, and whose report has its id. */
+  async withId() {
+    const tab = await this.open();
+    await tab.evaluate(() => id);
+    return tab;
+  }
+
+  offline = (offline) => this.#context.setOffline(offline);
   leave = (tab) => tab.goto(`${this.site.url}/elsewhere`);
   agree = (tab, more = {}) => tab.evaluate((more) => agree(more), more);
   /** Agrees, and does not wait. */
@@ -189,10 +194,8 @@ class Visitor {
 const of = ({ status, error }) => (error ? `${status} (${error})` : status);
 /** A tab whose visitor has agreed, and whose report the network holds until `open` is called. */
 async function onItsWay(visitor, how) {
-  const tab = await visitor.open();
-  await tab.evaluate(() => id);
-  const { open, network } = gate(how);
-  visitor.network = network;
+  const tab = await visitor.withId();
+  const open = gate(visitor, how);
   await visitor.begin(tab);
   await until(() => visitor.came.includes("POST reports"));
   return { tab, open };
@@ -240,6 +243,18 @@ function during(network, counted = 0, afterwards = (visitor) => sentLater(visito
   };
 }
 
+/** A visit that is left in such a way while its report is on its way, which counts all the same. */
+function leaving(leave, afterwards) {
+  return async (visitor) => {
+    const { tab, open } = await onItsWay(visitor);
+    await leave(tab, visitor);
+    await givenUp();
+    open();
+    await until(async () => (await visitor.records()) === 1);
+    return [{ status: "nothing" }, 1, await afterwards(visitor)];
+  };
+}
+
 /**
  * The visits: their names, what is special about them, and what happens, which ends with what the page was told, how
  * often the report counts then, and what comes afterwards.
@@ -257,32 +272,17 @@ const VISITS = [
     async (visitor) => [await visitor.agree(await visitor.open()), 1],
   ],
   ["left in the same breath as \"agree\"", {}, async (visitor) => {
-    const tab = await visitor.open();
-    await tab.evaluate(() => id);
-    const { open, network } = gate();
-    visitor.network = network;
+    const tab = await visitor.withId();
+    const open = gate(visitor);
     await tab.evaluate(() => { void agree(); location.href = "/elsewhere"; }).catch(() => {});
     await until(() => tab.evaluate(() => location.pathname === "/elsewhere").catch(() => false));
     await givenUp();
     open();
     return [{ status: "nothing" }, await visitor.records(), await whatever(visitor)];
   }],
-  ["left while the report is on its way", {}, async (visitor) => {
-    const { tab, open } = await onItsWay(visitor);
-    await visitor.leave(tab);
-    await givenUp();
-    open();
-    await until(async () => (await visitor.records()) === 1);
-    return [{ status: "nothing" }, 1, await whatever(visitor)];
-  }],
-  ["tab closed while the report is on its way", {}, async (visitor) => {
-    const { tab, open } = await onItsWay(visitor);
-    await tab.close();
-    await givenUp();
-    open();
-    await until(async () => (await visitor.records()) === 1);
-    return [{ status: "nothing" }, 1, await sentLater(visitor, ["duplicate"])];
-  }],
+  ["left while the report is on its way", {}, leaving((tab, visitor) => visitor.leave(tab), whatever)],
+  ["tab closed while the report is on its way", {}, leaving((tab) => tab.close(), (visitor) =>
+    sentLater(visitor, ["duplicate"]))],
   ["reloaded while the report is on its way", {}, async (visitor) => {
     const { tab, open } = await onItsWay(visitor);
     await tab.reload();
@@ -299,8 +299,7 @@ const VISITS = [
     return [await visitor.agree(tab), 1];
   }],
   ["offline at \"agree\"", { options: QUICK }, async (visitor) => {
-    const tab = await visitor.open();
-    await tab.evaluate(() => id);
+    const tab = await visitor.withId();
     visitor.network = broken;
     const outcome = await visitor.agree(tab);
     assert.equal(outcome.retryOn, "flush");
@@ -308,9 +307,8 @@ const VISITS = [
     return [outcome, 0, await sentLater(visitor)];
   }],
   ["offline, back online, page sends then", { options: QUICK, open: { flushOnline: true } }, async (visitor) => {
-    const tab = await visitor.open();
-    await tab.evaluate(() => id);
-    if (visitor.offline) await visitor.offline(true);
+    const tab = await visitor.withId();
+    await visitor.offline(true);
     const outcome = await visitor.agree(tab);
     assert.equal(outcome.retryOn, "online");
     const counted = await visitor.records();
@@ -328,11 +326,7 @@ const VISITS = [
     return [outcome, 0, await sentLater(visitor)];
   }],
   ["hung server, left and back while it hangs", {}, async (visitor) => {
-    const tab = await visitor.open();
-    await tab.evaluate(() => id);
-    visitor.network = hung;
-    await visitor.begin(tab);
-    await until(() => visitor.came.includes("POST reports"));
+    const { tab } = await onItsWay(visitor, { which: all });
     await visitor.leave(tab);
     // The form does not wait. What it sends is over before the network is good: it hangs, or is given up on its way.
     const back = await visitor.open({ options: { deadline: 500 } });
@@ -364,15 +358,12 @@ const VISITS = [
     assert.ok(["accepted,accepted", "accepted,duplicate"].includes(`${told}`), `${told}`);
     return [{ status: `${told.join(" and ")}` }, 1];
   }],
-  ["two tabs, the first one hangs", {}, async (visitor) => {
-    const tabs = [await visitor.open(), await visitor.open()];
-    await tabs[0].evaluate(() => id);
-    visitor.network = hung;
-    await visitor.begin(tabs[0], { deadline: 600_000 });
-    await until(() => visitor.came.includes("POST reports"));
-    const outcome = await visitor.agree(tabs[1], { deadline: 100 });
+  ["two tabs, the first one hangs", { options: { deadline: 600_000 } }, async (visitor) => {
+    const other = await visitor.open();
+    const { tab } = await onItsWay(visitor, { which: all });
+    const outcome = await visitor.agree(other, { deadline: 100 });
     visitor.network = good;
-    await tabs[0].close();
+    await tab.close();
     return [outcome, 0, await sentLater(visitor)];
   }],
   ["a page that was left keeps its turn", {}, async (visitor) => {
@@ -483,8 +474,7 @@ const VISITS = [
     return [{ status: "withdrawn, sent: false" }, 0, await never(visitor)];
   }],
   ["withdraws while the id is on its way", {}, async (visitor) => {
-    const { open, network } = gate({ which: all });
-    visitor.network = network;
+    const open = gate(visitor, { which: all });
     const tab = await visitor.open();
     await visitor.begin(tab);
     await until(async () => (await visitor.states(tab))[0] === "booked");
@@ -510,8 +500,7 @@ const VISITS = [
     return [{ status: "withdrawn, sent: true" }, 1];
   }],
   ["withdraws in another tab, between attempts", { options: { delay: 1 } }, async (visitor) => {
-    const tab = await visitor.open();
-    await tab.evaluate(() => id);
+    const tab = await visitor.withId();
     let release;
     visitor.network = firstReport((exchange) => (release = () => busy(exchange)), good);
     await visitor.begin(tab);
@@ -529,8 +518,7 @@ const VISITS = [
     return [await visitor.agree(tab), 0, await never(visitor)];
   }],
   ["task expired", {}, async (visitor) => {
-    const tab = await visitor.open();
-    await tab.evaluate(() => id);
+    const tab = await visitor.withId();
     // The aggregator allows clocks to differ by a minute, and lets no task end before: a busy machine tries again.
     const expires = await until(() => {
       const expires = now() - 59;
@@ -556,8 +544,7 @@ const VISITS = [
     return [outcome, "0 (the other one 1)", "nothing is sent by itself"];
   }],
   ["task deleted (closed)", {}, async (visitor) => {
-    const tab = await visitor.open();
-    await tab.evaluate(() => id);
+    const tab = await visitor.withId();
     await aggregator.delete(visitor.digest);
     const outcome = await visitor.agree(tab);
     const later = await visitor.later();
@@ -591,8 +578,7 @@ const VISITS = [
     sentLater(visitor, ["duplicate"]))],
   ["a portal answers in place of the server", {}, during(portal)],
   ["slow id", {}, async (visitor) => {
-    const { open, network } = gate({ which: all });
-    visitor.network = network;
+    const open = gate(visitor, { which: all });
     const tab = await visitor.open();
     await visitor.begin(tab);
     await until(() => visitor.came.includes("POST seeds"));
@@ -609,8 +595,7 @@ const VISITS = [
     return [outcome, 0, "\"agree\" again, at the next visit: accepted"];
   }],
   ["waits, and another server's task names it as its parent", { options: QUICK }, async (visitor) => {
-    const tab = await visitor.open();
-    await tab.evaluate(() => id);
+    const tab = await visitor.withId();
     visitor.network = only(broken);
     const outcome = await visitor.agree(tab);
     const [id, states] = await tab.evaluate(async (json) => {

@@ -7,7 +7,7 @@ import { failure, LedgerError, SubmitError } from "../../pkg/errors.js";
 import { PrivacyLedger } from "../../pkg/ledger.js";
 import { instead } from "./globals.js";
 import {
-  accepted, bytesOf, digestOf, down, entryOf, expired, idOf, newDevice, openOn, OWN, randomizerOf, slowOf, url,
+  aborted, accepted, bytesOf, digestOf, down, entryOf, expired, idOf, newDevice, openOn, OWN, randomizerOf, slowOf, url,
 } from "./ledger-tools.js";
 import { rejects } from "./throws.js";
 
@@ -41,11 +41,6 @@ function aggregator(verdict = accepted) {
 async function sending(verdict, device = newDevice()) {
   const { calls, deliver } = aggregator(verdict);
   return { calls, deliver, device, ledger: await openOn(device, {}, { deliver }) };
-}
-
-/** Never answers, but ends as the client's own does when its signal says so. */
-function silence(_, __, { signal }) {
-  return new Promise((resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
 }
 
 /** Notes how long the signals last that end by themselves; `lasting` says what they last instead. */
@@ -146,7 +141,7 @@ test("a signal that has aborted books nothing; one that aborts later leaves what
   await assert.rejects(ledger.send(never, RECORD, { ...OWN, signal: early.signal }), is(reason));
   device.change = change;
   // While it is sent.
-  const waiting = aggregator(silence);
+  const waiting = aggregator((count, report, options) => aborted(options));
   const other = await openOn(device, {}, { deliver: waiting.deliver });
   const last = new AbortController();
   const leaving = other.send(randomizerOf(1), RECORD, { ...OWN, signal: last.signal });
@@ -160,9 +155,7 @@ test("a signal that has aborted books nothing; one that aborts later leaves what
 test("a delivery that takes too long is pending where there is a report, and an error where there is none", async (t) => {
   const asked = signals(t, (milliseconds) => (milliseconds === 5000 ? milliseconds : 20));
   // Another tab keeps its turn.
-  const request = (name, { signal }) =>
-    new Promise((resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
-  instead(t, "navigator", { locks: { request } });
+  instead(t, "navigator", { locks: { request: (name, options) => aborted(options) } });
   const { calls, ledger } = await sending();
   const { taskDigest } = randomizerOf(1);
   const { error, ...outcome } = await ledger.send(randomizerOf(1), RECORD, OWN);
@@ -268,7 +261,7 @@ test("a report that is withdrawn before it went anywhere was not sent, and is go
 });
 
 test("withdrawing stops what this tab makes and sends for the task, and nothing of another task", async () => {
-  const { calls, ledger } = await sending((count, report, options) => silence(count, report, options));
+  const { calls, ledger } = await sending((count, report, options) => aborted(options));
   const flights = [1, 2].map((number) => ledger.send(randomizerOf(number), RECORD, OWN));
   const making = held();
   flights.push(ledger.send(slowOf(3, () => making.promise), RECORD, OWN));
@@ -423,8 +416,7 @@ test("one tab at a time sends a task's report, where there are locks; without it
   assert.deepEqual(requests, [[`of-mine/${taskDigest}`, ["signal"]]]);
   assert.deepEqual([asked, calls.length], [[60_000, 5000], 1]);
   // Another tab keeps its turn.
-  turn = ({ signal }) =>
-    new Promise((resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  turn = aborted;
   assert.equal((await ledger.send(randomizerOf(2), RECORD, OWN)).status, "accepted");
   assert.equal(calls.length, 2);
   // Nobody waits for it any more, or there is no turn for another reason.

@@ -52,6 +52,11 @@ export function slowOf(number, randomize) {
   return { ...randomizerOf(number), randomize };
 }
 
+/** Never answers, but ends as the client's own does when its signal says so. */
+export function aborted({ signal }) {
+  return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+}
+
 /** The storage under one name, shared by all who open it with the same device. `closed` counts those who closed it. */
 export function newDevice() {
   const change = memory();

@@ -9,7 +9,7 @@ import { Aggregator, OWN_IDS, Relay } from "../browser/aggregator.js";
 import { until } from "../browser/pages.js";
 import { answersUntilEnd } from "./answers.js";
 import {
-  accepted, bytesOf, digestOf, down, expired, idOf, newDevice, openOn, OWN, randomizerOf, slowOf, url,
+  aborted, accepted, bytesOf, digestOf, down, expired, idOf, newDevice, openOn, OWN, randomizerOf, slowOf, url,
 } from "./ledger-tools.js";
 import { LIMITS, RECORD, secondWave, SIGNED_CAP, TASK } from "./task.js";
 
@@ -305,11 +305,7 @@ test("a wave's report is withdrawn by the digest of any wave, also where only th
     // One that is under way is cut off.
     const { storage } = await device("pending", answered);
     let under;
-    const hangs = (_, { signal }) =>
-      new Promise((resolve, reject) => {
-        under = true;
-        signal.addEventListener("abort", () => reject(signal.reason));
-      });
+    const hangs = (_, options) => ((under = true), aborted(options));
     const ledger = await openOn(storage, {}, { deliver: hangs });
     known(false);
     const flushed = ledger.flush();
