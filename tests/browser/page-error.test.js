@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { address, enter, eventually, hostPage, parsed, saved, tableOf, VIEWS } from "./page-tools.js";
+import { address, enter, eventually, hostPage, parsed, saved, saying, tableOf, VIEWS } from "./page-tools.js";
 
 /** Small records, and few trials of them. */
 const SMALL = "error.dimension=10&error.rank=2&error.trials=3";
@@ -126,10 +126,9 @@ test("every control changes what is shown, and the address says so", async () =>
   for (const [label, value, state, caption] of cases) {
     await change(page, label, value);
     await address(page, `error.${state}`);
-    const told = () => page.locator("#error-epsilon-caption").textContent();
-    if (caption) await eventually(told, (text) => caption.test(text));
+    if (caption) await saying(page, "#error-epsilon-caption", caption);
   }
-  await eventually(() => page.locator("#error-records-caption").textContent(), (text) => /ε = 1\.5/.test(text));
+  await saying(page, "#error-records-caption", /ε = 1\.5/);
   await input(page, "Wang & Xu").uncheck();
   await done(page);
   const series = new Set((await rows(page, "epsilon")).slice(1).map(([, name]) => name));

@@ -140,7 +140,7 @@ test("the later the promise begins the more is found, and the table says who is 
     await address(page, `trust.${part}`);
   }
   await page.locator("#trust-form").getByLabel("Mechanism").selectOption("gaussian");
-  await eventually(() => page.locator("#trust-caption").textContent(), (text) => text.includes("Gaussian"));
+  await saying(page, "#trust-caption", /Gaussian/);
   await change(page, "Users n", "1", "trust");
   await page.getByText("Give a whole number from 100 to").waitFor();
   await page.getByRole("rowheader", { name: "Shuffled" }).first().waitFor();

@@ -49,6 +49,12 @@ beforeEach((t) => {
 
 const down = () => { throw new TypeError("no network"); };
 
+/** From now on the network answers so, in this order, the last again and again; what was is forgotten. */
+function answering(...next) {
+  answers = next;
+  requests.length = waits.length = 0;
+}
+
 test("one request carries the report, and nothing says who sends it", async () => {
   assert.deepEqual(await submit(report, { url }), { status: "accepted", attempts: 1 });
   const [{ signal, ...request }, ...others] = requests;
@@ -95,8 +101,7 @@ test("an answer is a count of one, in JSON, and nothing else", async () => {
     answer("nonsense"),
     () => new Response(null, { status: 204 }),
   ]) {
-    answers = [wrong];
-    requests.length = 0;
+    answering(wrong);
     const { status } = wrong();
     const words = `${url}/tasks/${digest}/reports answers ${status}, but not as an aggregator`;
     await rejects(submit(report, { url }), "answer", words, { status });
@@ -121,8 +126,7 @@ test("what may pass is tried again: so often, after waits that double and are sp
   requests.length = waits.length = 0;
   await rejects(submit(report, { url, retries: 0 }), "unavailable");
   assert.deepEqual([requests.length, waits], [1, []]);
-  requests.length = 0;
-  answers = [() => status(429), () => status(408), down, counted];
+  answering(() => status(429), () => status(408), down, counted);
   assert.deepEqual(await submit(report, { url }), { status: "accepted", attempts: 4 });
   assert.equal(requests.length, 4);
   assert.ok(requests.every(({ body }) => String(body) === String(bytesOf(1))));
@@ -139,8 +143,7 @@ for (const [name, attempts, ...codes] of [
 ]) {
   test(`${codes.join(", ")}: '${name}' after ${attempts} ${attempts === 1 ? "attempt" : "attempts"}`, async () => {
     for (const code of codes) {
-      requests.length = 0;
-      answers = [() => status(code)];
+      answering(() => status(code));
       const words = `${url}/tasks/${digest}/reports answers ${code}: in short`;
       await rejects(submit(report, { url, retries: 2 }), name, words, { status: code });
       assert.equal(requests.length, attempts);
@@ -169,8 +172,7 @@ test("a request outlives its page if it is small, until the network fails", asyn
     await submit(reportOf(new Uint8Array(length), digest, report.guarantee), { url });
     assert.equal(requests.at(-1).keepalive, keepalive);
   }
-  requests.length = 0;
-  answers = [() => status(503), down, () => status(503), counted];
+  answering(() => status(503), down, () => status(503), counted);
   assert.equal((await submit(report, { url })).attempts, 4);
   assert.deepEqual(requests.map(({ keepalive }) => keepalive), [true, true, false, false]);
 });
@@ -180,21 +182,17 @@ test("an order to wait is obeyed and added to, and one beyond the longest wait e
   answers = [ordered("3"), counted];
   assert.equal((await submit(report, { url, delay: 100, maxDelay: 3000 })).attempts, 2);
   assert.deepEqual(waits, [3100]);
-  waits.length = requests.length = 0;
-  answers = [ordered("4"), counted];
+  answering(ordered("4"), counted);
   const { retryAfter } = await rejects(submit(report, { url, delay: 100, maxDelay: 3999 }), "rate-limit");
   assert.deepEqual([retryAfter, waits, requests.length], [4, [], 1]);
   // Usually a minute.
-  answers = [ordered("61"), counted];
-  requests.length = 0;
+  answering(ordered("61"), counted);
   assert.equal((await rejects(submit(report, { url }), "rate-limit")).retryAfter, 61);
-  requests.length = 0;
-  answers = [ordered("60"), counted];
+  answering(ordered("60"), counted);
   assert.equal((await submit(report, { url })).attempts, 2);
   assert.deepEqual(waits, [60_500]);
   for (const nonsense of ["soon", "-5", "1e3"]) {
-    requests.length = 0;
-    answers = [ordered(nonsense), counted];
+    answering(ordered(nonsense), counted);
     assert.equal((await submit(report, { url })).attempts, 2, nonsense);
   }
 });
@@ -236,8 +234,7 @@ test("the time for all attempts is kept, by each of them and by the waits", asyn
   // To the millisecond: a wait that ends when the time does is in vain.
   for (const [deadline, attempts] of [[500, 1], [501, 2]]) {
     now = 1000;
-    requests.length = 0;
-    answers = [late, counted];
+    answering(late, counted);
     const sent = submit(report, { url, deadline, delay: 100 });
     if (attempts === 1) await rejects(sent, "unavailable");
     else assert.equal((await sent).attempts, 2);
@@ -307,8 +304,7 @@ test("an id is asked for by the task, and none is there for tasks whose reports 
     [target, method, new TextDecoder().decode(body), keepalive],
     [`${url}/tasks/${digest}/seeds`, "POST", '{"count":1}', true],
   );
-  requests.length = 0;
-  answers = [() => status(503), () => status(429), ids];
+  answering(() => status(503), () => status(429), ids);
   assert.equal(await issuedId(task, { url }), "a", "again when it may come");
   answers = [() => problem(409, { detail: "they make their own" })];
   assert.equal(await issuedId(task, { url }), undefined);
