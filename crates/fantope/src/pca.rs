@@ -1,16 +1,12 @@
 //! Ordinary principal components: the leading eigenvectors of the estimate.
 
 use nalgebra::{DMatrix, DVector};
-use serde::{Deserialize, Serialize};
 
 use super::{FantopeError, Rank};
 use crate::linalg::symmetric_eigen;
 use crate::subspace::orient_columns_in_place;
 
 /// Leading eigenpairs of a covariance estimate, and its whole spectrum.
-///
-/// Serialized, `vectors` is a list of `d` rows of `k` numbers. Reading checks the shapes of the fields, and that values
-/// are finite and in order; it does not check that the vectors are orthonormal.
 ///
 /// ```
 /// use fantope::{Rank, principal_components};
@@ -24,8 +20,7 @@ use crate::subspace::orient_columns_in_place;
 /// assert!((share - 4.0 / 4.5).abs() < 1e-9);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(try_from = "ComponentsDocument", into = "ComponentsDocument")]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Components {
     /// Orthonormal components, `d × k`, column-major, most variance first; each one's largest entry is positive.
@@ -43,51 +38,6 @@ impl Components {
     pub fn gap(&self) -> Option<f64> {
         let rank = self.values.len();
         (rank < self.all_values.len()).then(|| self.all_values[rank - 1] - self.all_values[rank])
-    }
-}
-
-/// The serialized form of [`Components`].
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct ComponentsDocument {
-    vectors: Vec<Vec<f64>>,
-    values: Vec<f64>,
-    all_values: Vec<f64>,
-}
-
-impl From<Components> for ComponentsDocument {
-    fn from(components: Components) -> Self {
-        let rows = components.vectors.row_iter();
-        Self {
-            vectors: rows.map(|row| row.iter().copied().collect()).collect(),
-            values: components.values.as_slice().to_vec(),
-            all_values: components.all_values.as_slice().to_vec(),
-        }
-    }
-}
-
-impl TryFrom<ComponentsDocument> for Components {
-    type Error = &'static str;
-
-    fn try_from(document: ComponentsDocument) -> Result<Self, Self::Error> {
-        let ComponentsDocument { vectors, values, all_values } = document;
-        let (dimension, rank) = (all_values.len(), values.len());
-        if rank == 0 || vectors.len() != dimension || vectors.iter().any(|row| row.len() != rank) {
-            return Err(
-                "components have a row of `vectors` for each of `all_values`, and in it a number for each of `values`",
-            );
-        }
-        if !all_values.is_sorted_by(|a, b| a >= b) || !all_values.starts_with(&values) {
-            return Err("the eigenvalues `all_values` descend, and begin with `values`");
-        }
-        if vectors.iter().flatten().chain(&all_values).any(|number| !number.is_finite()) {
-            return Err("components are finite numbers");
-        }
-        Ok(Self {
-            vectors: DMatrix::from_row_iterator(dimension, rank, vectors.into_iter().flatten()),
-            values: DVector::from_vec(values),
-            all_values: DVector::from_vec(all_values),
-        })
     }
 }
 
@@ -164,35 +114,6 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn components_are_read_as_they_were_written_and_checked() {
-        let matrix = DMatrix::from_row_slice(3, 3, &[2.0, 0.5, 0.1, 0.5, 1.0, 0.3, 0.1, 0.3, -0.7]);
-        for rank in 1..=3 {
-            let components = principal_components(&matrix, Rank::new(rank).unwrap()).unwrap();
-            let text = serde_json::to_string(&components).unwrap();
-            assert_eq!(serde_json::from_str::<Components>(&text).unwrap(), components);
-        }
-        let two = r#"{"vectors":[[0.6,0.8],[0.8,-0.6]],"values":[2.0,1.0],"all_values":[2.0,1.0]}"#;
-        let components: Components = serde_json::from_str(two).unwrap();
-        assert_eq!((components.vectors[(0, 1)], components.vectors[(1, 0)]), (0.8, 0.8));
-        assert_eq!(serde_json::to_string(&components).unwrap(), two);
-        for bad in [
-            r#"{"vectors":[],"values":[],"all_values":[]}"#,
-            r#"{"vectors":[[]],"values":[],"all_values":[1.0]}"#,
-            r#"{"vectors":[[1.0]],"values":[1.0],"all_values":[1.0,0.5]}"#,
-            r#"{"vectors":[[1.0],[0.0,1.0]],"values":[1.0],"all_values":[1.0,0.5]}"#,
-            r#"{"vectors":[[1.0],[0.0]],"values":[1.0],"all_values":[0.5,1.0]}"#,
-            r#"{"vectors":[[1.0],[0.0]],"values":[2.0],"all_values":[1.0,0.5]}"#,
-            r#"{"vectors":[[null],[0.0]],"values":[1.0],"all_values":[1.0,0.5]}"#,
-            r#"{"vectors":[[1.0],[0.0]],"values":[1.0],"all_values":[1.0,0.5],"rank":1}"#,
-        ] {
-            assert!(serde_json::from_str::<Components>(bad).is_err(), "{bad}");
-        }
-        let infinite =
-            ComponentsDocument { vectors: vec![vec![f64::INFINITY]], values: vec![1.0], all_values: vec![1.0] };
-        assert!(Components::try_from(infinite).is_err());
     }
 
     #[test]
