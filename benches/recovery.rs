@@ -12,8 +12,7 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, SamplingMode, criterion_group, criterion_main};
 use ldp_pca::linalg::{symmetric_eigen, symmetric_eigenvalues};
 use ldp_pca::recovery::{
-    AdmmSettings, DEFAULT_PENALTY_FACTOR, FantopeProblem, FantopeSolver, Rank, SolverSettings, default_penalty,
-    principal_components, project_onto_fantope, solve_admm,
+    FantopeProblem, FantopeSolver, Rank, SolverSettings, default_penalty, principal_components, project_onto_fantope,
 };
 use ldp_pca_simulation::SpikedEstimate;
 use nalgebra::DMatrix;
@@ -39,19 +38,6 @@ fn decompositions(criterion: &mut Criterion) {
         });
         group.bench_with_input(BenchmarkId::new("projection", dimension), &estimate, |bencher, estimate| {
             bencher.iter(|| project_onto_fantope(black_box(estimate), rank).unwrap());
-        });
-    }
-    group.finish();
-}
-
-fn admm(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("admm");
-    group.sample_size(10).sampling_mode(SamplingMode::Flat).warm_up_time(Duration::from_millis(100));
-    for dimension in [100, 400] {
-        let penalty = default_penalty(NOISE, dimension, DEFAULT_PENALTY_FACTOR).unwrap();
-        let problem = FantopeProblem::new(&spiked_estimate(dimension), Rank::new(RANK).unwrap(), penalty).unwrap();
-        group.bench_with_input(BenchmarkId::new("default settings", dimension), &problem, |bencher, problem| {
-            bencher.iter(|| solve_admm(problem, &AdmmSettings::default()).unwrap());
         });
     }
     group.finish();
@@ -88,5 +74,5 @@ fn spiked_estimate(dimension: usize) -> DMatrix<f64> {
     model.sample(&mut rng)
 }
 
-criterion_group!(benches, decompositions, admm, working_set);
+criterion_group!(benches, decompositions, working_set);
 criterion_main!(benches);

@@ -2,9 +2,8 @@
 //!
 //! [`principal_components`] takes the leading eigenvectors. [`FantopeSolver`] solves the sparse problem of Vu, Cho, Lei
 //! & Rohe (2013) over the Fantope, and certifies how close it came to the optimum: any matrix Z with entries up to the
-//! penalty bounds it by the sum of the k largest eigenvalues of S - Z ([`FantopeProblem::dual_bound`]). [`solve_admm`]
-//! is Algorithm 2 of Wang & Xu (2019), the reference of tests and research. All three are of the crate [`fantope`],
-//! which knows nothing of reports and their noise:
+//! penalty bounds it by the sum of the k largest eigenvalues of S - Z ([`FantopeProblem::dual_bound`]). Both are of the
+//! crate [`fantope`], which knows nothing of reports and their noise:
 //!
 //! ```
 //! use ldp_pca::recovery::{FantopeProblem, FantopeSolver, Penalty, Rank, SolverSettings};
@@ -47,7 +46,6 @@ pub use answer::{
 };
 pub use bootstrap::{BootstrapError, BootstrapProgress, Interval};
 pub(crate) use change::{Change, ChangeError};
-pub use fantope::admm::{AdmmSettings, solve_admm};
 pub use fantope::{
     Certificate, Components, DEFAULT_PENALTY_FACTOR, DualMatrix, FantopeError, FantopeProblem, FantopeProjection,
     FantopeSolution, FantopeSolver, HistoryEntry, PathError, PathPoint, Penalty, PenaltyPath, Progress, Rank,

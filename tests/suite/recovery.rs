@@ -1,8 +1,7 @@
 //! Laws of the Fantope projection and the sparse solver, on inputs biased to ties, zeros and extreme ranks.
 
 use ldp_pca::recovery::{
-    AdmmSettings, FantopeProblem, FantopeSolver, Penalty, Rank, SolverSettings, SolverStatus, project_onto_fantope,
-    soft_threshold, solve_admm,
+    FantopeProblem, FantopeSolver, Penalty, Rank, SolverSettings, SolverStatus, project_onto_fantope, soft_threshold,
 };
 use nalgebra::{DMatrix, DVector};
 use proptest::prelude::*;
@@ -110,9 +109,6 @@ proptest! {
         prop_assert!(problem.infeasibility(&solution.feasible()).unwrap() <= 1e-9);
         let bound = problem.dual_bound(&solution.dual_matrix(&problem).unwrap()).unwrap();
         prop_assert!((bound - solution.dual_bound).abs() <= 1e-9 * (1.0 + bound.abs()));
-        let reference = solve_admm(&problem, &AdmmSettings::default()).unwrap();
-        prop_assert!(reference.status == SolverStatus::Optimal && reference.objective <= solution.dual_bound + 1e-12);
-        prop_assert!(solution.objective <= reference.dual_bound + 1e-12);
         let thresholded = soft_threshold(&matrix, problem.penalty()) * 1e6;
         for other in [symmetric(matrix.nrows(), &seeds), matrix.clone(), thresholded] {
             let feasible = project_onto_fantope(&other, problem.rank()).unwrap().matrix;

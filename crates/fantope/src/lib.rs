@@ -5,12 +5,10 @@
 //! [`FantopeProblem`] is the problem, and [`FantopeSolver`] solves it. [`PenaltyPath`] shows what every penalty gives,
 //! and [`default_penalty`] the one that follows from a known noise. [`principal_components`] takes the leading
 //! eigenvectors without a penalty. [`subspace`] measures the distance between two answers, and [`linalg`] has the
-//! decompositions. [`admm`] is the published algorithm, for comparison. Matrices are those of [`nalgebra`] 0.35,
-//! re-exported here.
+//! decompositions. Matrices are those of [`nalgebra`] 0.35, re-exported here.
 //!
 //! What is here knows a matrix, and at most the standard deviation of its noise: no privacy, no records, no IO.
 
-pub mod admm;
 mod closed_form;
 mod error;
 mod figure;

@@ -3,8 +3,8 @@
 use nalgebra::{DMatrix, DVector};
 use serde::Serialize;
 
-use super::problem::{gram, rounded_up, scaled_columns};
-use super::scaled::{LIFT, ScaledProblem};
+use super::problem::{FantopeProjection, dual_bound, gram, penalised_value, rounded_up, scaled_columns};
+use super::scaled::{LIFT, ScaledProblem, largest_magnitudes};
 use super::{FantopeError, FantopeProblem};
 use crate::linalg::{scatter, symmetric_eigen, symmetric_eigenvalues};
 use crate::subspace::orient_columns_in_place;
@@ -203,6 +203,38 @@ pub(super) struct Found {
 }
 
 impl FantopeSolution {
+    /// What another solver found, with its certificate: a feasible `X`, its sparse twin `Y` and a dual matrix `Z`,
+    /// `d × d` each, in the units of the estimate. Status and iterations are as of a solution in closed form.
+    ///
+    /// # Errors
+    ///
+    /// [`FantopeError::TooLarge`] when sums overflow, [`FantopeError::ShapeMismatch`] or [`FantopeError::Eigen`] for
+    /// other matrices. Whether `X` is feasible, and `Z` within the penalty, is the caller's to know.
+    pub fn certified(
+        problem: &FantopeProblem,
+        x: &FantopeProjection,
+        y: DMatrix<f64>,
+        z: DMatrix<f64>,
+    ) -> Result<Self, FantopeError> {
+        let scaled = ScaledProblem::new(problem, largest_magnitudes(problem.estimate()).centred)?;
+        let rows: Vec<usize> = (0..problem.dimension()).collect();
+        for shape in [x.matrix.shape(), y.shape()] {
+            FantopeError::check_shape(shape, rows.len())?;
+        }
+        let matrix = scaled.block(&rows);
+        let positive = x.weights.iter().take_while(|weight| **weight > 0.0).count();
+        let found = Found {
+            value: penalised_value(&matrix, &x.matrix, scaled.penalty) + scaled.constant(),
+            bound: dual_bound(&matrix, &(&z / scaled.scale), problem.rank())? + scaled.constant(),
+            vectors: x.vectors.columns(0, positive).into_owned(),
+            weights: x.weights.rows(0, positive).into_owned(),
+            sparse_block: y,
+            dual: DualMatrix { rows: rows.clone(), block: z, cross: Vec::new() },
+            rows,
+        };
+        Self::new(problem, &scaled, found)
+    }
+
     /// Computes components and support of a solution that was found exactly and without an iteration.
     pub(super) fn new(
         problem: &FantopeProblem,

@@ -1,12 +1,10 @@
-//! Ranks and penalties, and laws that every way of solving the sparse problem obeys, on inputs with ties, zeros and
-//! extreme ranks.
+//! Ranks and penalties, and laws of solutions, on inputs with ties, zeros and extreme ranks.
 
 use nalgebra::{DMatrix, DVector};
 
-use super::admm::{AdmmSettings, solve_admm};
 use super::{
     FantopeError, FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Rank, SolverSettings, SolverStatus,
-    principal_components,
+    principal_components, project_onto_fantope,
 };
 use crate::outcome::{DualMatrix, Found};
 use crate::scaled::ScaledProblem;
@@ -14,11 +12,6 @@ use crate::subspace::{Subspace, sin_theta_squared};
 
 pub(super) fn problem(matrix: &DMatrix<f64>, rank: usize, penalty: f64) -> FantopeProblem {
     FantopeProblem::new(matrix, Rank::new(rank).unwrap(), Penalty::new(penalty).unwrap()).unwrap()
-}
-
-/// Both solvers, to the same tolerance.
-fn solve_by_both(problem: &FantopeProblem) -> [FantopeSolution; 2] {
-    [solve(problem), solve_admm(problem, &AdmmSettings::default()).unwrap()]
 }
 
 pub(super) fn solve(problem: &FantopeProblem) -> FantopeSolution {
@@ -64,15 +57,28 @@ pub(super) fn assert_zero_off_the_support(solution: &FantopeSolution) {
 #[test]
 fn sparse_spikes_are_found_with_their_support() {
     let problem = problem(&spiked(20), 2, 0.2);
-    for solution in solve_by_both(&problem) {
-        assert_certified(&problem, &solution);
-        assert_eq!(solution.support, [0, 1, 2, 3, 4]);
-        assert!(solution.iterations > 0 && solution.variances[0] >= solution.variances[1]);
-        let leverages: f64 = solution.leverages.iter().sum();
-        assert!(
-            (leverages - 2.0).abs() < 1e-3
-                && solution.leverages.iter().all(|share| (0.0..=1.0 + 1e-12).contains(share))
-        );
+    let solution = solve(&problem);
+    assert_certified(&problem, &solution);
+    assert_eq!(solution.support, [0, 1, 2, 3, 4]);
+    assert!(solution.iterations > 0 && solution.variances[0] >= solution.variances[1]);
+    let leverages: f64 = solution.leverages.iter().sum();
+    assert!((leverages - 2.0).abs() < 1e-3);
+    assert!(solution.leverages.iter().all(|share| (0.0..=1.0 + 1e-12).contains(share)));
+}
+
+/// Handed back as what another solver found, it has the same components and a bound as good.
+#[test]
+fn what_another_solver_found_is_certified_as_its_own() {
+    let problem = problem(&spiked(20), 2, 0.2);
+    let solution = solve(&problem);
+    let x = project_onto_fantope(&solution.feasible(), problem.rank()).unwrap();
+    let (y, z) = (x.matrix.clone(), solution.dual_matrix(&problem).unwrap());
+    let found = FantopeSolution::certified(&problem, &x, y.clone(), z.clone()).unwrap();
+    assert_certified(&problem, &found);
+    assert!(found.relative_gap < 1e-6 && (found.objective - solution.objective).abs() < 1e-9);
+    for (y, z) in [(DMatrix::zeros(1, 1), z), (y, DMatrix::zeros(1, 1))] {
+        let refused = FantopeSolution::certified(&problem, &x, y, z);
+        assert_eq!(refused, Err(FantopeError::ShapeMismatch { rows: 1, columns: 1, dimension: 20 }));
     }
 }
 
@@ -97,12 +103,11 @@ fn a_row_with_a_small_loading_does_not_count() {
         let other = ((1.0 - loading * loading) / 3.0).sqrt();
         let vector = DVector::from_vec(vec![other, other, other, loading, 0.0, 0.0]);
         let problem = problem(&(10.0 * &vector * vector.transpose()), 1, 0.2);
-        for solution in solve_by_both(&problem) {
-            let fourth = solution.rows.iter().position(|row| *row == 3).unwrap();
-            assert!(solution.sparse_block[(fourth, 0)] > 0.0);
-            assert!((solution.feasible()[(3, 3)] / leverage - 1.0).abs() < 0.1, "{}", solution.feasible());
-            assert_eq!(solution.support, support);
-        }
+        let solution = solve(&problem);
+        let fourth = solution.rows.iter().position(|row| *row == 3).unwrap();
+        assert!(solution.sparse_block[(fourth, 0)] > 0.0);
+        assert!((solution.feasible()[(3, 3)] / leverage - 1.0).abs() < 0.1, "{}", solution.feasible());
+        assert_eq!(solution.support, support);
     }
 }
 
@@ -154,22 +159,17 @@ fn components_of_rough_solutions_are_orthonormal_on_their_support_and_zero_elsew
         let problem = problem(&spiked(dimension), rank, penalty);
         for max_iterations in [1, 10, 40, 20_000] {
             let settings = SolverSettings { tolerance: 1e-4, max_iterations, ..Default::default() };
-            let reference = AdmmSettings { tolerance: 1e-4, max_iterations, ..Default::default() };
-            for solution in [
-                FantopeSolver::new(settings).unwrap().solve(&problem).unwrap(),
-                solve_admm(&problem, &reference).unwrap(),
-            ] {
-                assert_zero_off_the_support(&solution);
-                let gram = solution.components.tr_mul(&solution.components);
-                assert!((gram - DMatrix::identity(rank, rank)).norm() < 1e-12 && solution.support.len() >= rank);
-                let moved = problem.estimate().to_double() * &solution.components;
-                assert!((solution.components.tr_mul(&moved).diagonal() - &solution.variances).norm() < 1e-12);
-                let nonzero = solution.feasible().diagonal().iter().filter(|entry| **entry > 0.0).count();
-                cut += usize::from(nonzero > solution.support.len());
-            }
+            let solution = FantopeSolver::new(settings).unwrap().solve(&problem).unwrap();
+            assert_zero_off_the_support(&solution);
+            let gram = solution.components.tr_mul(&solution.components);
+            assert!((gram - DMatrix::identity(rank, rank)).norm() < 1e-12 && solution.support.len() >= rank);
+            let moved = problem.estimate().to_double() * &solution.components;
+            assert!((solution.components.tr_mul(&moved).diagonal() - &solution.variances).norm() < 1e-12);
+            let nonzero = solution.feasible().diagonal().iter().filter(|entry| **entry > 0.0).count();
+            cut += usize::from(nonzero > solution.support.len());
         }
     }
-    assert!(cut > 5, "{cut} solutions have entries elsewhere");
+    assert!(cut > 0, "{cut} solutions have entries elsewhere");
 }
 
 #[test]
@@ -177,21 +177,17 @@ fn solution_does_not_depend_on_unit_or_on_multiples_of_the_identity() {
     // On every row, and on a working set of a larger matrix.
     for dimension in [20, 60] {
         let matrix = spiked(dimension);
-        let bases = solve_by_both(&problem(&matrix, 2, 0.2));
+        let base = solve(&problem(&matrix, 2, 0.2));
         for factor in [1e-200, 1e-3, 1000.0, 1e200] {
-            let scaled = solve_by_both(&problem(&(&matrix * factor), 2, 0.2 * factor));
-            for (scaled, base) in scaled.iter().zip(&bases) {
-                assert!((scaled.feasible() - base.feasible()).norm() < 1e-6, "factor {factor:e}");
-                assert!((scaled.objective / factor - base.objective).abs() < 1e-7);
-            }
+            let scaled = solve(&problem(&(&matrix * factor), 2, 0.2 * factor));
+            assert!((scaled.feasible() - base.feasible()).norm() < 1e-6, "factor {factor:e}");
+            assert!((scaled.objective / factor - base.objective).abs() < 1e-7);
         }
         for shift in [-50.0, 1e-3, 1e6] {
             let shifted = &matrix + DMatrix::from_diagonal_element(dimension, dimension, shift);
-            let moved = solve_by_both(&problem(&shifted, 2, 0.2));
-            for (moved, base) in moved.iter().zip(&bases) {
-                assert!((moved.feasible() - base.feasible()).norm() < 1e-6, "shift {shift}");
-                assert!((moved.relative_gap - base.relative_gap).abs() < 1e-7);
-            }
+            let moved = solve(&problem(&shifted, 2, 0.2));
+            assert!((moved.feasible() - base.feasible()).norm() < 1e-6, "shift {shift}");
+            assert!((moved.relative_gap - base.relative_gap).abs() < 1e-7);
         }
     }
 }
@@ -211,21 +207,9 @@ fn without_penalty_the_solution_is_ordinary_principal_components() {
 fn a_tiny_penalty_continues_the_unpenalised_solution() {
     let exact = solve(&problem(&spiked(20), 2, 0.0));
     let of = |solution: &FantopeSolution| Subspace::new(&solution.components).unwrap();
-    for near in solve_by_both(&problem(&spiked(20), 2, 1e-9)) {
-        assert!(near.iterations > 0);
-        assert!(sin_theta_squared(&of(&exact), &of(&near)).unwrap() < 1e-6);
-    }
-}
-
-#[test]
-fn full_rank_is_the_identity() {
-    for dimension in [1, 4] {
-        let problem = problem(&spiked(dimension), dimension, 0.3);
-        let solution = solve(&problem);
-        assert_certified(&problem, &solution);
-        assert_eq!(solution.feasible(), DMatrix::identity(dimension, dimension));
-        assert_eq!((solution.iterations, solution.support.len()), (0, dimension));
-    }
+    let near = solve(&problem(&spiked(20), 2, 1e-9));
+    assert!(near.iterations > 0);
+    assert!(sin_theta_squared(&of(&exact), &of(&near)).unwrap() < 1e-6);
 }
 
 /// Whatever the penalty and the matrix, nothing else is feasible. Without a penalty the gap was rounding over 0.
@@ -235,13 +219,13 @@ fn full_rank_has_no_gap_and_the_trace_for_its_objective() {
     for matrix in [spiked(1), spiked(5), noise(9), tied, DMatrix::zeros(3, 3), DMatrix::identity(6, 6) * 0.1] {
         let (dimension, trace) = (matrix.nrows(), matrix.trace());
         for penalty in [0.0, 5e-324, 1e-20, 1e-12, 0.3, 1e6] {
-            for solution in solve_by_both(&problem(&matrix, dimension, penalty)) {
-                let objective = trace - dimension as f64 * penalty;
-                assert_eq!((solution.status, solution.relative_gap), (SolverStatus::Optimal, 0.0));
-                assert!((solution.objective - objective).abs() <= 1e-14 * (trace.abs() + objective.abs()));
-                assert!(solution.dual_bound >= solution.objective);
-                assert_eq!(solution.feasible(), DMatrix::identity(dimension, dimension));
-            }
+            let solution = solve(&problem(&matrix, dimension, penalty));
+            let objective = trace - dimension as f64 * penalty;
+            assert_eq!((solution.status, solution.relative_gap), (SolverStatus::Optimal, 0.0));
+            assert_eq!((solution.iterations, solution.support.len()), (0, dimension));
+            assert!((solution.objective - objective).abs() <= 1e-14 * (trace.abs() + objective.abs()));
+            assert!(solution.dual_bound >= solution.objective);
+            assert_eq!(solution.feasible(), DMatrix::identity(dimension, dimension));
         }
     }
 }
@@ -253,27 +237,25 @@ fn the_certificate_is_right_at_every_power_of_two() {
     let matrix = (noise(D) * 700.0).map(f64::round);
     let unit = f64::from_bits(1);
     for (rank, penalty) in (1..=D).flat_map(|rank| [0.0, 150.0, 1000.0].map(|penalty| (rank, penalty))) {
-        let bases = solve_by_both(&problem(&matrix, rank, penalty));
-        assert_eq!(bases[0].status, SolverStatus::Optimal);
+        let base = solve(&problem(&matrix, rank, penalty));
+        assert_eq!(base.status, SolverStatus::Optimal);
         for exponent in (-1074..=1000).step_by(61) {
             let power = libm::exp2(f64::from(exponent));
             let problem = problem(&(&matrix * power), rank, penalty * power);
-            for (solution, base) in solve_by_both(&problem).iter().zip(&bases) {
-                let label = format!("2^{exponent}, rank {rank}, penalty {penalty}");
-                assert_eq!((solution.status, &solution.support), (base.status, &base.support), "{label}");
-                assert!(solution.relative_gap <= 1e-7, "{label}: {}", solution.relative_gap);
-                let near = |found: f64, expected: f64, slack: f64| {
-                    let allowed = 1e-6 * (700 * D) as f64 * power + slack * unit;
-                    assert!((found - expected * power).abs() <= allowed, "{label}: {found:e} {expected:e}");
-                };
-                near(solution.objective, base.objective, 1.0);
-                near(solution.dual_bound, base.dual_bound, 2.0);
-                solution.variances.iter().zip(&base.variances).for_each(|(found, base)| near(*found, *base, 1.0));
-                assert!(solution.dual_bound >= solution.objective, "{label}");
-                // The dual matrix has whole multiples of the smallest number.
-                let dual = solution.dual_matrix(&problem).unwrap();
-                near(problem.dual_bound(&dual).unwrap(), base.dual_bound, (D * D) as f64);
-            }
+            let (solution, label) = (solve(&problem), format!("2^{exponent}, rank {rank}, penalty {penalty}"));
+            assert_eq!((solution.status, &solution.support), (base.status, &base.support), "{label}");
+            assert!(solution.relative_gap <= 1e-7, "{label}: {}", solution.relative_gap);
+            let near = |found: f64, expected: f64, slack: f64| {
+                let allowed = 1e-6 * (700 * D) as f64 * power + slack * unit;
+                assert!((found - expected * power).abs() <= allowed, "{label}: {found:e} {expected:e}");
+            };
+            near(solution.objective, base.objective, 1.0);
+            near(solution.dual_bound, base.dual_bound, 2.0);
+            solution.variances.iter().zip(&base.variances).for_each(|(found, base)| near(*found, *base, 1.0));
+            assert!(solution.dual_bound >= solution.objective, "{label}");
+            // The dual matrix has whole multiples of the smallest number.
+            let dual = solution.dual_matrix(&problem).unwrap();
+            near(problem.dual_bound(&dual).unwrap(), base.dual_bound, (D * D) as f64);
         }
     }
 }
@@ -339,10 +321,8 @@ fn entries_and_penalties_with_infinite_sums_are_refused_with_a_remedy() {
     {
         let refused = problem(&matrix, rank, penalty);
         assert_eq!(FantopeSolver::default().solve(&refused), Err(FantopeError::TooLarge));
-        assert_eq!(solve_admm(&refused, &AdmmSettings::default()), Err(FantopeError::TooLarge));
-        for solution in solve_by_both(&problem(&(matrix / 1e10), rank, penalty / 1e10)) {
-            assert!(solution.objective.is_finite() && solution.dual_bound.is_finite());
-        }
+        let solution = solve(&problem(&(matrix / 1e10), rank, penalty / 1e10));
+        assert!(solution.objective.is_finite() && solution.dual_bound.is_finite());
     }
 }
 
@@ -382,7 +362,7 @@ fn eigenvalues_tied_at_the_rank_still_get_a_certificate() {
     // Two equal blocks compete for one component.
     let block = |i: usize, j: usize| if i / 3 == j / 3 { 1.0 } else { 0.05 };
     let problem = problem(&DMatrix::from_fn(6, 6, block), 1, 0.2);
-    solve_by_both(&problem).iter().for_each(|solution| assert_certified(&problem, solution));
+    assert_certified(&problem, &solve(&problem));
 }
 
 /// From the largest off-diagonal entry up, and not below it, the solution is on the diagonal and its bound is its
@@ -436,13 +416,12 @@ fn a_bound_is_not_below_the_optimum_by_the_rounding_of_its_units() {
     let large = [9_999_999_999.948_025, 10_000_000_000.016_022];
     for diagonal in [&[1_000.107_680_464_641_4][..], &large[..]] {
         let matrix = DMatrix::from_diagonal(&DVector::from_column_slice(diagonal));
-        for solution in solve_by_both(&problem(&matrix, diagonal.len(), 0.37)) {
-            // Without its whole numbers, so that the difference is exact to far less than what was missing.
-            let (whole, units) = (diagonal[0].round(), diagonal.len() as f64);
-            let rest: f64 = diagonal.iter().map(|entry| entry - whole - 0.37).sum();
-            let above = solution.dual_bound - units * whole - rest;
-            assert!(above >= 0.0 && above < 1e-14 * whole, "{above:e}");
-        }
+        let solution = solve(&problem(&matrix, diagonal.len(), 0.37));
+        // Without its whole numbers, so that the difference is exact to far less than what was missing.
+        let (whole, units) = (diagonal[0].round(), diagonal.len() as f64);
+        let rest: f64 = diagonal.iter().map(|entry| entry - whole - 0.37).sum();
+        let above = solution.dual_bound - units * whole - rest;
+        assert!(above >= 0.0 && above < 1e-14 * whole, "{above:e}");
     }
 }
 

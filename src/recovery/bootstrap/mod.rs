@@ -379,7 +379,7 @@ pub enum BootstrapError {
 mod tests {
     use super::*;
     use crate::law::tests::{double_cap_law, gaussian_law, unit_trace};
-    use crate::recovery::{AdmmSettings, FantopeProblem, Penalty, Rank, principal_components, solve_admm};
+    use crate::recovery::{FantopeProblem, FantopeSolver, Penalty, Rank, principal_components};
     use crate::subspace::share_found;
     use chacha20::ChaCha12Rng;
     use rand::SeedableRng;
@@ -435,7 +435,7 @@ mod tests {
         let estimate = law.draw_with_rng(&truth.unwrap(), &mut rng()).unwrap();
         let sparse = |matrix: &DMatrix<f64>| {
             let problem = FantopeProblem::new(matrix, Rank::new(1)?, Penalty::new(0.05)?)?;
-            Ok(solve_admm(&problem, &AdmmSettings::default())?.into())
+            Ok(FantopeSolver::default().solve(&problem)?.into())
         };
         let found = bootstrap(&estimate, &law, 30, sparse, &mut rng(), go).unwrap();
         assert!(found.support_stability[..4].iter().all(|&share| share == 1.0));

@@ -1,8 +1,8 @@
 //! The sparse solver: operator splitting on a working set, certified on the whole problem.
 //!
 //! 1. The leading eigenvectors of the soft-thresholded estimate suggest a working set of rows ([`working_set`]).
-//! 2. The problem is solved there by an accelerated form of the published iteration ([`admm`](crate::admm)), block by
-//!    block where the thresholded graph is disconnected ([`splitting`], [`part`]).
+//! 2. The problem is solved there by an accelerated form of the published iteration, block by block where the
+//!    thresholded graph is disconnected ([`splitting`], [`part`]).
 //! 3. The dual matrix is extended to all rows ([`extension`]). Where that certifies the gap, the solution is optimal on
 //!    the whole problem. Otherwise the rows that prevent it join the working set.
 

@@ -6,7 +6,6 @@ use nalgebra::DMatrix;
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::admm::solve_admm;
 use crate::linalg::SymmetricMatrix;
 use crate::outcome::above_others;
 use crate::subspace::{Subspace, sin_theta_squared};
@@ -57,8 +56,6 @@ fn rows_that_the_first_look_missed_join_the_working_set() {
     assert_certified(&problem, &solution);
     assert!(sizes.is_sorted() && sizes[0] < solution.rows.len(), "{sizes:?}");
     assert!(solution.history.is_sorted_by(|before, after| before.relative_gap >= after.relative_gap));
-    let reference = solve_admm(&problem, &Default::default()).unwrap();
-    assert!((reference.objective - solution.objective).abs() < 1e-6 * reference.objective);
 }
 
 #[test]

@@ -16,6 +16,7 @@
 //! All six need records in the unit ball. Double-cap and `PrivUnit` lift them to the sphere, `(x, sqrt(1 - |x|^2))`;
 //! records on the sphere do not change.
 
+mod admm;
 mod double_cap;
 mod gaussian;
 mod printed;
@@ -30,9 +31,7 @@ use nalgebra::DMatrix;
 
 use super::perturbation::leading_subspace;
 use super::{BaselineError, Outcome};
-use ldp_pca::recovery::{
-    AdmmSettings, FantopeProblem, FantopeSolver, Rank, SolverSettings, default_penalty, solve_admm,
-};
+use ldp_pca::recovery::{FantopeProblem, FantopeSolver, Rank, SolverSettings, default_penalty};
 use ldp_pca::subspace::Subspace;
 
 /// The aggregator's unbiased estimate of the second moments.
@@ -61,9 +60,7 @@ impl Estimate {
         }
         let problem = FantopeProblem::new(&self.matrix, rank, penalty)?;
         let solution = match solver {
-            SparseSolver::Admm { most } => {
-                solve_admm(&problem, &AdmmSettings { tolerance: TOLERANCE, max_iterations: most, as_printed: true })?
-            }
+            SparseSolver::Admm { most } => admm::solve(&problem, TOLERANCE, most)?,
             SparseSolver::Printed { .. } | SparseSolver::Certified => {
                 let settings = SolverSettings::default();
                 let settings = SolverSettings { tolerance: TOLERANCE, max_iterations: MOST_STEPS, ..settings };

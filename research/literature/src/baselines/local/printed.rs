@@ -1,15 +1,14 @@
 //! Algorithm 2's iteration as printed: from Y = U = 0, with a constant rho, and the last Y is what is used.
 //!
-//! [`solve_admm`](ldp_pca::recovery::solve_admm) starts at the soft-thresholded estimate and returns the best X it has
-//! seen, with a certificate. The problem is convex, so both end at the same solution; they differ in the way there.
+//! [`admm`](super::admm) starts at the soft-thresholded estimate and returns the best X that it has seen, with a
+//! certificate. The problem is convex, so both end at the same solution; they differ in the way there.
 
 use nalgebra::DMatrix;
 
 use crate::baselines::BaselineError;
 use ldp_pca::recovery::{Penalty, Rank, project_onto_fantope, soft_threshold};
 
-/// Y after `steps` iterations (d × d). rho is the natural scale of the problem, that of
-/// [`solve_admm`](ldp_pca::recovery::solve_admm): the paper gives none.
+/// Y after `steps` iterations (d × d). rho is the natural scale of the problem: the paper gives none.
 pub(super) fn last_iterate(
     estimate: &DMatrix<f64>,
     rank: Rank,
