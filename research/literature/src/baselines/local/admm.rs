@@ -1,9 +1,9 @@
 //! Algorithm 2's iteration, with a certificate of how far it has come.
 //!
 //! It starts at the soft-thresholded estimate and ends at a relative gap, with the best X and the best dual matrix that
-//! it has seen. The step size is constant, and no step is over-relaxed. ([`printed`](super::printed) starts at zero, and
-//! uses the last Y.) No step is made where the solution is known: without a penalty, with one of at least every entry
-//! off the diagonal, and with as many components as features.
+//! it has seen. The step size is constant, and no step is over-relaxed. ([`printed`](super::printed) starts at zero,
+//! and uses the last Y.) No step is made where the solution is known: without a penalty, with one of at least every
+//! entry off the diagonal, and with as many components as features.
 
 use nalgebra::DMatrix;
 

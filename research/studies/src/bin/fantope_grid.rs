@@ -2,11 +2,12 @@
 //! for each, and to the standard error a summary for each number of features.
 //!
 //! ```text
-//! cargo run --release -p fantope --example grid -- --dimensions 60,100,200 --instances 2
+//! cargo run --release -p ldp-pca-studies --bin fantope_grid -- --dimensions 60,100,200 --instances 2
 //! ```
 //!
 //! `S = G + s √d V Vᵀ`: G symmetric with standard normal entries, V orthonormal on 20 rows, signal s, penalty
 //! `m √(ln d)`. The instances depend on the seed alone.
+#![cfg(not(target_family = "wasm"))]
 
 use std::error::Error;
 use std::ops::ControlFlow;
@@ -14,7 +15,7 @@ use std::time::Duration;
 
 use chacha20::ChaCha8Rng;
 use clap::Parser;
-use fantope::{FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Rank, SolverSettings, SolverStatus};
+use ldp_pca::recovery::{FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Rank, SolverSettings, SolverStatus};
 use nalgebra::DMatrix;
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
