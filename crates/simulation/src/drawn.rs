@@ -45,30 +45,25 @@ pub(super) fn collect<R: Rng + ?Sized>(
     rng: &mut R,
     mut progress: impl FnMut(u64),
 ) -> Collection {
-    let dimension = population.subspace().dimension() + usize::from(centring.is_some());
-    let (share, constant) = centring.map_or((1.0, None), |centring| {
-        let weight = centring.weight();
-        ((1.0 - weight).sqrt(), Some(weight.sqrt()))
-    });
+    let features = population.subspace().dimension();
+    let dimension = features + usize::from(centring.is_some());
     let mut records_rng = Xoshiro256PlusPlus::from_rng(rng);
     let mut sums: Vec<DrawnSums<'_>> =
         mechanisms.iter().map(|mechanism| DrawnSums::new(mechanism, Xoshiro256PlusPlus::from_rng(rng))).collect();
-    let mut records = Block::new(dimension);
-    let mut record = vec![0.0; population.subspace().dimension()];
     let mut products = OuterProducts::new(dimension);
-    let mut left = count;
-    while left > 0 {
-        let drawn = records.resize(left);
-        for vector in records.vectors_mut() {
-            population.fill(&mut record, &mut records_rng);
-            let extended = record.iter().map(|value| share * value).chain(constant);
-            vector.iter_mut().zip(extended).for_each(|(single, double)| *single = double as f32);
+    let fill = |record: &mut [f64]| {
+        population.fill(&mut record[..features], &mut records_rng);
+        if let Some(centring) = centring {
+            let share = (1.0 - centring.weight()).sqrt();
+            record[..features].iter_mut().for_each(|value| *value *= share);
+            record[features] = centring.weight().sqrt();
         }
-        products.add(&records);
-        sums.iter_mut().for_each(|sums| sums.add(&records));
-        left -= drawn;
-        progress(drawn);
-    }
+    };
+    Block::each(dimension, count, fill, |records| {
+        products.add(records);
+        sums.iter_mut().for_each(|sums| sums.add(records));
+        progress(records.len());
+    });
     let second_moment = products.mean(count);
     let estimates = sums.into_iter().map(|sums| sums.estimate(&second_moment, count)).collect();
     Collection { second_moment, estimates }
@@ -88,11 +83,35 @@ enum Drawn {
         diagonal: f64,
         off_diagonal: f64,
     },
-    Directions {
-        reported: Reported,
-        directions: Block,
-        products: OuterProducts,
-    },
+    Directions(Directions),
+}
+
+/// The directions that are reported, and the sum of their outer products.
+pub(super) struct Directions {
+    reported: Reported,
+    drawn: Block,
+    products: OuterProducts,
+}
+
+impl Directions {
+    pub(super) fn new(weights: Weights, coordinates: usize) -> Self {
+        let (drawn, products) = (Block::new(coordinates), OuterProducts::new(coordinates));
+        Self { reported: Reported::new(weights, coordinates), drawn, products }
+    }
+
+    /// Adds one for each of the records.
+    pub(super) fn add(&mut self, records: &Block, rng: &mut Xoshiro256PlusPlus) {
+        self.drawn.resize(records);
+        for (direction, record) in self.drawn.vectors_mut().zip(records.vectors()) {
+            self.reported.draw(record, direction, rng);
+        }
+        self.products.add(&self.drawn);
+    }
+
+    /// The mean of `z z^T` of `count` of them, but for what a lift adds to so many features.
+    pub(super) fn mean(&self, features: usize, count: u64) -> DMatrix<f64> {
+        self.products.mean(count).view((0, 0), (features, features)).into_owned()
+    }
 }
 
 impl<'a> DrawnSums<'a> {
@@ -100,21 +119,16 @@ impl<'a> DrawnSums<'a> {
         let drawn = match mechanism.perturbation() {
             Perturbation::Additive { diagonal, off_diagonal } => Drawn::Additive { diagonal, off_diagonal },
             Perturbation::Directions { weights, .. } => {
-                let coordinates = mechanism.state_dimension();
-                let (directions, products) = (Block::new(coordinates), OuterProducts::new(coordinates));
-                Drawn::Directions { reported: Reported::new(weights, coordinates), directions, products }
+                Drawn::Directions(Directions::new(weights, mechanism.state_dimension()))
             }
         };
         Self { mechanism, rng, drawn }
     }
 
     fn add(&mut self, records: &Block) {
-        let Drawn::Directions { reported, directions, products } = &mut self.drawn else { return };
-        directions.resize(records.len());
-        for (direction, record) in directions.vectors_mut().zip(records.vectors()) {
-            reported.draw(record, direction, &mut self.rng);
+        if let Drawn::Directions(directions) = &mut self.drawn {
+            directions.add(records, &mut self.rng);
         }
-        products.add(directions);
     }
 
     fn estimate(mut self, second_moment: &DMatrix<f64>, records: u64) -> Estimate {
@@ -122,10 +136,7 @@ impl<'a> DrawnSums<'a> {
             Drawn::Additive { diagonal, off_diagonal } => {
                 second_moment + mean_noise(second_moment.nrows(), [diagonal, off_diagonal], records, &mut self.rng)
             }
-            Drawn::Directions { products, .. } => {
-                let features = second_moment.shape();
-                products.mean(records).view((0, 0), features).into_owned()
-            }
+            Drawn::Directions(directions) => directions.mean(second_moment.nrows(), records),
         };
         let matrix = self.mechanism.debias(&self.mechanism.sums_of_mean(&mean, records), records);
         Estimate { matrix, noise: self.mechanism.entry_deviation() / (records as f64).sqrt() }
@@ -140,21 +151,15 @@ pub fn directions_mean<'a, R: Rng + ?Sized>(
     rng: &mut R,
 ) -> DMatrix<f64> {
     let (dimension, count) = (mechanism.dimension(), records.len() as u64);
-    let mut reported = Reported::new(mechanism.into(), dimension + 1);
+    let mut directions = Directions::new(mechanism.into(), dimension + 1);
     let mut rng = Xoshiro256PlusPlus::from_rng(rng);
-    let mut single = vec![0.0; dimension];
-    let mut directions = Block::new(dimension + 1);
-    let mut products = OuterProducts::new(dimension + 1);
-    let mut left = count;
-    while left > 0 {
-        left -= directions.resize(left);
-        for (direction, record) in directions.vectors_mut().zip(records.by_ref()) {
-            single.iter_mut().zip(record).for_each(|(single, double)| *single = *double as f32);
-            reported.draw(&single, direction, &mut rng);
+    let fill = |vector: &mut [f64]| {
+        if let Some(record) = records.next() {
+            vector.copy_from_slice(record);
         }
-        products.add(&directions);
-    }
-    products.mean(count).view((0, 0), (dimension, dimension)).into_owned()
+    };
+    Block::each(dimension, count, fill, |block| directions.add(block, &mut rng));
+    directions.mean(dimension, count)
 }
 
 /// The candidates that are reported.
@@ -173,7 +178,7 @@ pub(super) struct Reported {
 }
 
 impl Reported {
-    pub(super) fn new(weights: Weights, coordinates: usize) -> Self {
+    fn new(weights: Weights, coordinates: usize) -> Self {
         let kept = kept(weights.candidates(), weights.cap(), coordinates);
         Self {
             weights,

@@ -22,11 +22,23 @@ impl Block {
         Self { dimension, stride, count: 0, values: vec![0.0; BLOCK * stride] }
     }
 
-    /// Makes room for new vectors: as many as are `left`, or as fit. Their number.
-    pub(super) fn resize(&mut self, left: u64) -> u64 {
-        let count = left.min(BLOCK as u64);
-        self.count = count as usize;
-        count
+    /// Vectors of so many coordinates, in blocks: `fill` writes each vector in double precision, `take` has each block.
+    pub(super) fn each(dimension: usize, count: u64, mut fill: impl FnMut(&mut [f64]), mut take: impl FnMut(&Self)) {
+        let (mut block, mut vector, mut left) = (Self::new(dimension), vec![0.0; dimension], count);
+        while left > 0 {
+            block.count = left.min(BLOCK as u64) as usize;
+            for single in block.vectors_mut() {
+                fill(&mut vector);
+                single.iter_mut().zip(&vector).for_each(|(single, double)| *single = *double as f32);
+            }
+            take(&block);
+            left -= block.len();
+        }
+    }
+
+    /// As many vectors as another block has.
+    pub(super) fn resize(&mut self, like: &Self) {
+        self.count = like.count;
     }
 
     /// The number of vectors.
@@ -108,21 +120,16 @@ mod tests {
     fn sums_are_those_of_the_definition() {
         for (dimension, count) in [(1, 1), (3, 64), (8, 65), (9, 200), (13, 128), (40, 129)] {
             let mut products = OuterProducts::new(dimension);
-            let mut block = Block::new(dimension);
-            let mut expected = DMatrix::zeros(dimension, dimension);
-            let (mut left, mut number) = (count, 0u32);
-            while left > 0 {
-                left -= block.resize(left);
-                for vector in block.vectors_mut() {
-                    for value in &mut *vector {
-                        number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                        *value = (number >> 8) as f32 / (1 << 24) as f32 - 0.5;
-                    }
-                    let vector = DVector::from_iterator(dimension, vector.iter().map(|value| f64::from(*value)));
-                    expected += &vector * vector.transpose() / count as f64;
+            let (mut expected, mut number) = (DMatrix::zeros(dimension, dimension), 0u32);
+            let fill = |vector: &mut [f64]| {
+                for value in &mut *vector {
+                    number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    *value = f64::from(number >> 8) / f64::from(1 << 24) - 0.5;
                 }
-                products.add(&block);
-            }
+                let vector = DVector::from_column_slice(vector);
+                expected += &vector * vector.transpose() / count as f64;
+            };
+            Block::each(dimension, count, fill, |block| products.add(block));
             let found = products.mean(count);
             assert!((&found - expected).amax() < 1e-7, "{dimension} {count}");
             assert_eq!(found, found.transpose());

@@ -16,7 +16,7 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::StandardNormal;
 use serde::Serialize;
 
-use super::drawn::Reported;
+use super::drawn::{Directions, Reported};
 use super::moments::{Block, OuterProducts};
 use super::population::{SpikedModel, SpikedSpectrum};
 use super::trial::SimulationError;
@@ -187,24 +187,18 @@ impl WavesTrial<'_> {
         mut seen: impl FnMut(&Block),
     ) -> Result<(FirstWave, DMatrix<f64>), SimulationError> {
         let (dimension, count) = (self.mechanism.dimension(), self.records[0]);
-        let mut sums = OuterProducts::new(dimension);
-        let mut reported = Reported::new(self.mechanism.into(), dimension);
-        let (mut records, mut directions) = (Block::new(dimension), Block::new(dimension));
-        let mut record = vec![0.0; dimension];
-        let mut left = count;
-        while left > 0 {
-            let drawn = records.resize(left);
-            directions.resize(left);
-            for (vector, direction) in records.vectors_mut().zip(directions.vectors_mut()) {
-                fill(&mut record, records_rng);
-                vector.iter_mut().zip(&record).for_each(|(single, double)| *single = *double as f32);
-                reported.draw(vector, direction, reports_rng);
-            }
-            seen(&records);
-            sums.add(&directions);
-            left -= drawn;
-        }
-        let estimate = self.mechanism.debias(&self.mechanism.sums_of_mean(&sums.mean(count), count), count);
+        let mut directions = Directions::new(self.mechanism.into(), dimension);
+        Block::each(
+            dimension,
+            count,
+            |record| fill(record, records_rng),
+            |records| {
+                seen(records);
+                directions.add(records, reports_rng);
+            },
+        );
+        let sums = self.mechanism.sums_of_mean(&directions.mean(dimension, count), count);
+        let estimate = self.mechanism.debias(&sums, count);
         let law = NoiseLaw::new(&Mechanism::from(self.mechanism.clone()), Bounding::UnitNorm, count)?;
         Ok((FirstWave::new(&estimate, &law, 1.0, self.rank)?, estimate))
     }
@@ -220,23 +214,16 @@ impl WavesTrial<'_> {
         first: &FirstWave,
         fill: &mut Fill<'_>,
         [records_rng, reports_rng]: &mut [Xoshiro256PlusPlus; 2],
-        mut seen: impl FnMut(&Block),
+        seen: impl FnMut(&Block),
     ) -> SecondWave {
         let (weights, clip) = first.design(self.signed.gain(), self.records[1]);
         let (dimension, k) = first.directions.shape();
         let mut cross = CrossSums::new(self.signed, k, dimension);
-        let (mut records, mut record) = (Block::new(dimension), vec![0.0; dimension]);
-        let mut left = self.records[1];
-        while left > 0 {
-            let drawn = records.resize(left);
-            for vector in records.vectors_mut() {
-                fill(&mut record, records_rng);
-                vector.iter_mut().zip(&record).for_each(|(single, double)| *single = *double as f32);
-                cross.add(&record, &first.directions, &weights, clip, reports_rng);
-            }
-            seen(&records);
-            left -= drawn;
-        }
+        let fill = |record: &mut [f64]| {
+            fill(record, records_rng);
+            cross.add(record, &first.directions, &weights, clip, reports_rng);
+        };
+        Block::each(dimension, self.records[1], fill, seen);
         let factor = clip / (self.signed.gain() * self.records[1] as f64);
         let block = DMatrix::from_fn(dimension, k, |row, column| {
             cross.sums[column * dimension + row] * factor / weights[column]
