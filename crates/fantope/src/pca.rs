@@ -86,12 +86,14 @@ mod tests {
 
     #[test]
     fn ties_zero_and_full_rank_give_an_orthonormal_basis() {
-        for matrix in [DMatrix::zeros(3, 3), DMatrix::identity(3, 3), DMatrix::from_diagonal_element(3, 3, -2.0)] {
+        for level in [0.0, 1.0, -2.0] {
+            let matrix = DMatrix::from_diagonal_element(3, 3, level);
             for rank in 1..=3 {
                 let components = principal_components(&matrix, Rank::new(rank).unwrap()).unwrap();
                 let gram = components.vectors.tr_mul(&components.vectors);
                 assert!((gram - DMatrix::identity(rank, rank)).norm() < 1e-14);
                 assert_eq!(components.gap(), (rank < 3).then_some(0.0));
+                assert!(components.all_values.iter().all(|value| *value == level));
             }
         }
         let single = principal_components(&DMatrix::from_element(1, 1, -4.0), Rank::new(1).unwrap()).unwrap();
@@ -123,14 +125,6 @@ mod tests {
             principal_components(&DMatrix::identity(1, 1), rank),
             Err(FantopeError::RankExceedsDimension { rank: 2, dimension: 1 })
         );
-        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            for place in 0..4 {
-                let mut matrix = DMatrix::identity(2, 2);
-                matrix[place] = bad;
-                let found = principal_components(&matrix, rank);
-                assert!(matches!(found, Err(FantopeError::Eigen(EigenError::NotFinite { .. }))), "{found:?}");
-            }
-        }
         let skew = DMatrix::from_row_slice(2, 2, &[0.0, 1.0, -1.0, 0.0]);
         assert!(matches!(principal_components(&skew, rank), Err(FantopeError::Eigen(EigenError::NotSymmetric { .. }))));
     }

@@ -258,34 +258,10 @@ fn residual(a: &Subspace, b: &Subspace) -> DMatrix<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::sort_descending;
-    use chacha20::ChaCha8Rng;
     use nalgebra::DVector;
-    use rand::{RngExt, SeedableRng};
-    use rand_distr::StandardNormal;
 
     fn line(angle: f64) -> Subspace {
         Subspace::new(&DMatrix::from_column_slice(3, 1, &[angle.cos(), angle.sin(), 0.0])).unwrap()
-    }
-
-    /// Principal angles in radians, ascending, `k` of them in `[0, π/2]`.
-    ///
-    /// Small angles come from their sines and large ones from their cosines (Björck & Golub 1973), so each is accurate.
-    fn principal_angles(a: &Subspace, b: &Subspace) -> Result<DVector<f64>, SubspaceError> {
-        check_match(a, b)?;
-        let cosines = descending_singular_values(&a.basis.tr_mul(&b.basis));
-        let sines = descending_singular_values(&residual(a, b));
-        let rank = a.rank();
-        Ok(DVector::from_fn(rank, |index, _| {
-            let (cosine, sine) = (cosines[index].min(1.0), sines[rank - 1 - index].min(1.0));
-            if cosine > std::f64::consts::FRAC_1_SQRT_2 { sine.asin() } else { cosine.acos() }
-        }))
-    }
-
-    fn descending_singular_values(matrix: &DMatrix<f64>) -> DVector<f64> {
-        let mut values = matrix.singular_values();
-        sort_descending(values.as_mut_slice());
-        values
     }
 
     #[test]
@@ -295,7 +271,6 @@ mod tests {
             let squared = sin_theta_squared(&a, &b).unwrap();
             assert!((squared - angle.sin().powi(2)).abs() <= 1e-15 * angle.max(1e-9), "{angle}");
             assert!((projection_distance(&a, &b).unwrap() - 2f64.sqrt() * angle.sin()).abs() < 1e-15);
-            assert!((principal_angles(&a, &b).unwrap()[0] - angle).abs() < 1e-15, "{angle}");
         }
     }
 
@@ -305,10 +280,6 @@ mod tests {
         let b = Subspace::new(&DMatrix::from_fn(6, 2, |i, j| ((i + 5 * j) as f64).cos())).unwrap();
         let direct = (a.basis() * a.basis().transpose() - b.basis() * b.basis().transpose()).norm();
         assert!((projection_distance(&a, &b).unwrap() - direct).abs() < 1e-14);
-        let angles = principal_angles(&a, &b).unwrap();
-        assert!(angles.as_slice().is_sorted());
-        let squared: f64 = angles.iter().map(|angle| angle.sin().powi(2)).sum();
-        assert!((squared - sin_theta_squared(&a, &b).unwrap()).abs() < 1e-14);
     }
 
     #[test]
@@ -326,35 +297,11 @@ mod tests {
     }
 
     #[test]
-    fn whole_space_is_at_distance_zero_from_itself() {
-        let a = Subspace::new(&DMatrix::identity(4, 4)).unwrap();
-        let b = Subspace::new(&DMatrix::from_fn(4, 4, |i, j| if i <= j { 1.0 } else { 0.0 })).unwrap();
-        assert!(sin_theta_squared(&a, &b).unwrap() < 1e-28);
-    }
-
-    #[test]
     fn captured_variance_is_the_trace_of_the_block() {
         let a = Subspace::new(&DMatrix::from_column_slice(3, 2, &[1.0, 0.0, 0.0, 0.0, 0.0, 2.0])).unwrap();
         let covariance = DMatrix::from_diagonal(&DVector::from_vec(vec![3.0, 2.0, 1.0]));
         assert_eq!(captured_variance(&a, &covariance).unwrap(), 4.0);
         assert!(matches!(captured_variance(&a, &DMatrix::zeros(2, 2)), Err(SubspaceError::Mismatch { .. })));
-    }
-
-    /// Of 2,000 random planes the mean share is 0 to 4.9 standard errors.
-    #[test]
-    fn the_share_found_is_1_for_the_best_subspace_and_0_for_random_ones_on_average() {
-        let covariance = DMatrix::from_diagonal(&DVector::from_vec(vec![5.0, 3.0, 1.0, 0.5, 0.5]));
-        let best = Subspace::new(&DMatrix::identity(5, 2)).unwrap();
-        assert_eq!(share_found(&best, &best, &covariance).unwrap(), Some(1.0));
-        let mut rng = ChaCha8Rng::seed_from_u64(7);
-        let shares: Vec<f64> = (0..2000)
-            .map(|_| Subspace::new(&DMatrix::from_fn(5, 2, |_, _| rng.sample(StandardNormal))).unwrap())
-            .map(|random| share_found(&random, &best, &covariance).unwrap().unwrap())
-            .collect();
-        let mean = shares.iter().sum::<f64>() / 2000.0;
-        let square = shares.iter().map(|share| (share - mean).powi(2)).sum::<f64>() / 2000.0;
-        assert!(mean.abs() < 4.9 * (square / 2000.0).sqrt() && square > 0.01, "{mean} {square}");
-        assert!(shares.iter().all(|share| *share <= 1.0) && shares.iter().any(|share| *share < 0.0));
     }
 
     #[test]
@@ -373,6 +320,7 @@ mod tests {
             let share = share_found(&found, &best, &covariance).unwrap().unwrap();
             assert!((share - expected).abs() < 1e-14 && share < 0.99, "{share} {expected}");
             assert!(share_found(&found, &line(0.0), &covariance).is_err());
+            assert_eq!(share_found(&best, &best, &covariance).unwrap(), Some(1.0));
         }
     }
 
@@ -396,12 +344,6 @@ mod tests {
         assert_eq!(Subspace::new(&DMatrix::zeros(3, 0)), Err(SubspaceError::Empty { rows: 3, columns: 0 }));
         let infinite = Subspace::new(&DMatrix::from_element(2, 1, f64::INFINITY));
         assert_eq!(infinite, Err(SubspaceError::NotFinite { row: 0, column: 0, value: f64::INFINITY }));
-    }
-
-    #[test]
-    fn subspaces_of_different_shape_are_not_compared() {
-        let plane = Subspace::new(&DMatrix::identity(3, 2)).unwrap();
-        assert!(matches!(sin_theta_squared(&plane, &line(0.1)), Err(SubspaceError::Mismatch { .. })));
     }
 
     #[test]

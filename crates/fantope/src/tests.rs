@@ -173,16 +173,11 @@ fn components_of_rough_solutions_are_orthonormal_on_their_support_and_zero_elsew
 }
 
 #[test]
-fn solution_does_not_depend_on_unit_or_on_multiples_of_the_identity() {
+fn solution_does_not_depend_on_multiples_of_the_identity() {
     // On every row, and on a working set of a larger matrix.
     for dimension in [20, 60] {
         let matrix = spiked(dimension);
         let base = solve(&problem(&matrix, 2, 0.2));
-        for factor in [1e-200, 1e-3, 1000.0, 1e200] {
-            let scaled = solve(&problem(&(&matrix * factor), 2, 0.2 * factor));
-            assert!((scaled.feasible() - base.feasible()).norm() < 1e-6, "factor {factor:e}");
-            assert!((scaled.objective / factor - base.objective).abs() < 1e-7);
-        }
         for shift in [-50.0, 1e-3, 1e6] {
             let shifted = &matrix + DMatrix::from_diagonal_element(dimension, dimension, shift);
             let moved = solve(&problem(&shifted, 2, 0.2));
@@ -192,15 +187,21 @@ fn solution_does_not_depend_on_unit_or_on_multiples_of_the_identity() {
     }
 }
 
+/// And the bound is the sum of their eigenvalues and a margin.
 #[test]
 fn without_penalty_the_solution_is_ordinary_principal_components() {
-    let problem = problem(&spiked(20), 2, 0.0);
-    let solution = solve(&problem);
-    assert_certified(&problem, &solution);
-    assert_eq!(solution.iterations, 0);
-    let pca = principal_components(&problem.estimate().to_double(), problem.rank()).unwrap();
-    assert!((&pca.vectors - &solution.components).norm() < 1e-10);
-    assert!((pca.values - solution.variances).norm() < 1e-12);
+    for rank in 1..8 {
+        let problem = problem(&spiked(8), rank, 0.0);
+        let solution = solve(&problem);
+        assert_certified(&problem, &solution);
+        let pca = principal_components(&problem.estimate().to_double(), problem.rank()).unwrap();
+        assert!((&pca.vectors - &solution.components).norm() < 1e-10 && solution.iterations == 0, "{rank}");
+        assert!((&pca.values - &solution.variances).norm() < 1e-12, "{rank}");
+        assert!((solution.objective - pca.values.sum()).abs() < 1e-13, "{rank}");
+        let gap = solution.dual_bound - solution.objective;
+        assert!(gap > 0.0 && gap < 1e-12, "{rank} {gap}");
+        assert_eq!(solution.dual_matrix(&problem).unwrap(), DMatrix::zeros(8, 8));
+    }
 }
 
 #[test]
@@ -327,24 +328,6 @@ fn entries_and_penalties_with_infinite_sums_are_refused_with_a_remedy() {
 }
 
 #[test]
-fn what_rounding_leaves_of_a_gap_is_no_optimum_to_a_narrower_tolerance() {
-    let solver = FantopeSolver::new(SolverSettings { tolerance: 0.0, ..SolverSettings::default() }).unwrap();
-    let solution = solver.solve(&problem(&spiked(20), 2, 0.0)).unwrap();
-    assert_eq!((solution.status, solution.iterations), (SolverStatus::Stalled, 0));
-    assert!(solution.relative_gap > 0.0 && solution.relative_gap < 1e-12);
-}
-
-#[test]
-fn an_overwhelming_penalty_selects_the_largest_diagonal_entries_lower_index_first() {
-    let mut matrix = spiked(4);
-    matrix.set_diagonal(&DVector::from_vec(vec![1.0, 2.0, 2.0, 2.0]));
-    let problem = problem(&matrix, 2, 10.0);
-    let solution = solve(&problem);
-    assert_certified(&problem, &solution);
-    assert_eq!((solution.iterations, solution.support), (0, vec![1, 2]));
-}
-
-#[test]
 fn zero_and_constant_matrices_have_a_defined_solution() {
     for level in [0.0, 3.0, -3.0] {
         for penalty in [0.0, 0.5] {
@@ -392,21 +375,6 @@ fn the_closed_form_begins_at_the_largest_off_diagonal_entry() {
         }
         let below = solve(&problem(&matrix, rank, largest * (1.0 - 1e-9)));
         assert!(below.iterations > 0, "{rank}");
-    }
-}
-
-#[test]
-fn without_penalty_the_bound_is_the_sum_of_eigenvalues_and_a_margin() {
-    let matrix = spiked(8);
-    for rank in 1..8 {
-        let problem = problem(&matrix, rank, 0.0);
-        let solution = solve(&problem);
-        let values = crate::linalg::symmetric_eigenvalues(&matrix).unwrap();
-        let sum = values.rows(0, rank).sum();
-        assert!((solution.objective - sum).abs() < 1e-13, "{rank}");
-        let gap = solution.dual_bound - solution.objective;
-        assert!(gap > 0.0 && gap < 1e-12, "{rank} {gap}");
-        assert_eq!(solution.dual_matrix(&problem).unwrap(), DMatrix::zeros(8, 8));
     }
 }
 

@@ -355,14 +355,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn eigenpairs_of_a_known_matrix_come_in_descending_order() {
-        let matrix = DMatrix::from_row_slice(3, 3, &[2.0, 1.0, 0.0, 1.0, 2.0, 0.0, 0.0, 0.0, 5.0]);
-        let eigen = symmetric_eigen(&matrix).unwrap();
-        assert!((eigen.values - DVector::from_vec(vec![5.0, 3.0, 1.0])).norm() < 1e-14);
-        assert!((eigen.vectors.column(0)[2].abs() - 1.0).abs() < 1e-14);
-    }
-
-    #[test]
     fn decomposition_reproduces_matrices_below_and_above_the_recursion_threshold() {
         for dimension in [1, 2, 3, 17, 90, 200] {
             let matrix = DMatrix::from_fn(dimension, dimension, |i, j| ((i * j) as f64).sin() + (i + j) as f64 / 50.0);
@@ -374,29 +366,6 @@ mod tests {
             assert!(eigen.values.as_slice().is_sorted_by(|a, b| a >= b));
             let alone = symmetric_eigenvalues(&matrix).unwrap();
             assert!((alone - &eigen.values).norm() <= 1e-12 * matrix.norm().max(1.0));
-        }
-    }
-
-    #[test]
-    fn ties_zero_and_one_dimension_are_decomposed() {
-        for dimension in [1, 2, 100] {
-            for level in [0.0, 7.0, -7.0] {
-                let matrix = DMatrix::from_diagonal_element(dimension, dimension, level);
-                let eigen = symmetric_eigen(&matrix).unwrap();
-                assert!(eigen.values.iter().all(|value| *value == level));
-                let defect = eigen.vectors.tr_mul(&eigen.vectors) - DMatrix::identity(dimension, dimension);
-                assert!(defect.norm() < 1e-13);
-            }
-        }
-    }
-
-    #[test]
-    fn extreme_magnitudes_neither_overflow_nor_vanish() {
-        for magnitude in [f64::MAX / 4.0, 1e300, 1e-300, f64::MIN_POSITIVE] {
-            let matrix = DMatrix::from_row_slice(2, 2, &[magnitude, magnitude, magnitude, magnitude]);
-            let values = symmetric_eigenvalues(&matrix).unwrap();
-            assert!((values[0] / magnitude - 2.0).abs() < 1e-15, "{magnitude:e}: {values}");
-            assert!((values[1] / magnitude).abs() < 1e-15);
         }
     }
 

@@ -25,6 +25,7 @@ use crate::scaled::ScaledProblem;
 /// `Q` spans the leading eigenvectors of `M_J`. Where `C Q` vanishes, and every eigenvalue of the matrix on the
 /// complement of `Q` lies below the `k`-th of `M_J`, the sum of the `k` largest is that of `M_J`: an optimum on `J` is
 /// an optimum of the whole problem.
+#[derive(Clone)]
 pub(super) struct Extension<'a> {
     thresholded: &'a Thresholded<'a>,
     rows: &'a [usize],
@@ -341,23 +342,6 @@ mod tests {
         ask(&scaled, &working.extend(&scaled, &thresholded, &splitting, &dual, &mut multipliers).unwrap())
     }
 
-    impl Extension<'_> {
-        fn without_other_rows(&self) -> Extension<'_> {
-            Extension {
-                thresholded: self.thresholded,
-                rows: self.rows,
-                rank: self.rank,
-                block: self.block.clone(),
-                spectrum: self.spectrum.clone(),
-                leading: self.leading.clone(),
-                cross_rows: Vec::new(),
-                cross: DMatrix::zeros(self.rows.len(), 0),
-                coupling: self.coupling.clone(),
-                violations: Vec::new(),
-            }
-        }
-    }
-
     fn effort(number: u64, failure: f64, wanted: &dyn Fn(f64) -> bool) -> Effort<'_> {
         Effort { seed: 5, number, failure, exact_dimension: 1500, wanted }
     }
@@ -470,7 +454,7 @@ mod tests {
         extended(&problems()[1], 40, |scaled, found| {
             let count = found.leading.ncols();
             let coupling = DMatrix::from_fn(count, count, |i, j| if i + j == 0 { 0.25 } else { 0.0 });
-            let extension = Extension { coupling, ..found.without_other_rows() };
+            let extension = Extension { coupling, ..found.clone() };
             let values = &found.spectrum.values;
             assert_eq!(scaled.rank, 2);
             for below in [0.01, 0.2, 0.7] {
@@ -491,7 +475,7 @@ mod tests {
             let extension = Extension {
                 coupling: DMatrix::zeros(2, 2),
                 leading: found.leading.columns(0, 2).into(),
-                ..found.without_other_rows()
+                ..found.clone()
             };
             let values = &found.spectrum.values;
             assert_eq!(scaled.rank, 2);

@@ -187,12 +187,15 @@ fn a_run_that_goes_on_counts_its_certificates_on() {
     assert_ne!(run(0.012, Some(&forgetful)).dual_bound, second.dual_bound);
 }
 
+/// Also without an iteration.
 #[test]
 fn a_tolerance_beyond_rounding_ends_in_a_stall() {
-    let solver = FantopeSolver::new(SolverSettings { tolerance: 0.0, ..SolverSettings::default() }).unwrap();
-    let solution = solver.solve(&problem(&spiked(20), 2, 0.2)).unwrap();
-    assert_eq!(solution.status, SolverStatus::Stalled);
-    assert!(solution.relative_gap < 1e-9);
+    for (penalty, most) in [(0.2, 1e-9), (0.0, 1e-12)] {
+        let settings = SolverSettings { tolerance: 0.0, ..SolverSettings::default() };
+        let solution = solve_to(&problem(&spiked(20), 2, penalty), settings);
+        assert_eq!((solution.status, solution.iterations > 0), (SolverStatus::Stalled, penalty > 0.0));
+        assert!(solution.relative_gap > 0.0 && solution.relative_gap < most, "{}", solution.relative_gap);
+    }
 }
 
 /// The gap over `δ` is at most a hundredth of the noise, and the components move by less than that.
