@@ -1,11 +1,15 @@
-//! Any bytes are an Arrow file or stream, or an error: rows of as many cells as there are names.
+//! Any bytes are a file of columns (Parquet, or Arrow's file or stream), or an error: of records, rows of as many cells
+//! as there are names, or in Parquet of reports.
 #![no_main]
 
 use ldp_pca_cli::fuzzing as cli;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    if !bytes.starts_with(b"ARROW1") && !bytes.starts_with(&[0xff; 4]) {
+    if bytes.starts_with(b"PAR1") {
+        // An error, or binary of any length.
+        let _ = cli::reports(bytes);
+    } else if !bytes.starts_with(b"ARROW1") && !bytes.starts_with(&[0xff; 4]) {
         return;
     }
     let Ok(records) = cli::records(bytes, 0, None) else { return };
