@@ -19,7 +19,7 @@ main() {
     local build builds together=false
     if [ "${1:-}" = --quick ]; then quick=true && shift; fi
     builds=${*:-client lab methods records waves}
-    # Compiled beside the first module, which leaves a core idle for long; `bindgen` waits for it.
+    # Compiled beside the first module, which leaves a core idle for long; what runs it waits for it.
     cargo build --quiet --locked --profile demo --package ldp-pca-bindgen &
     for build in $builds; do
         case $build in
@@ -32,7 +32,7 @@ main() {
     done
     if $together; then build_together; fi
     wait
-    sizes pkg/wasm/*/ldp_pca_bg.wasm
+    wc -c pkg/wasm/*/ldp_pca_bg.wasm
 }
 
 # One module that serves as all but the client: most of the code is common to them.
@@ -71,7 +71,8 @@ build() {
     fi
     # The two halves that this target makes know nothing of where they are: pkg/instantiate.js brings them together.
     rm -rf "$out"
-    bindgen "$module" "$out"
+    # The JavaScript that goes with the module. In a profile that no test waits for.
+    cargo run --quiet --locked --profile demo --package ldp-pca-bindgen -- "$module" "$out"
     mv "$out/ldp_pca_bg.js" "$out/ldp_pca.js"
     # Every host that the package runs on has a FinalizationRegistry: pkg/worker.js asks no host whether it does.
     sed -zi "s/(typeof FinalizationRegistry === 'undefined')[^:]*: () => {}[^:]*: () => {} }[^:]*: //g" \
@@ -91,7 +92,8 @@ build() {
     wasm-opt "${passes[@]}" "${features[@]}" --strip-debug --strip-producers --strip-target-features \
         "$wasm" --output "$wasm"
     if [ "$1" != client ] && ! $quick; then wasm-opt -Oz "${features[@]}" "$wasm" --output "$wasm"; fi
-    if [ "$1" = client ]; then node scripts/inline-wasm.js "$out/ldp_pca_bg.wasm"; fi
+    # As JavaScript beside it, for pages that load no other file.
+    if [ "$1" = client ]; then echo "export default \"$(base64 -w 0 "$wasm")\";" >"$wasm.js"; fi
     (state "$out" && cksum "$module") >"$stamp"
     touch -r "$stamp.begun" "$stamp"
 }
@@ -104,31 +106,13 @@ unchanged() {
         [ -z "$(xargs sh -c "$newer" "$2" <"$2.sources")" ]
 }
 
-# bindgen MODULE OUT: the JavaScript that goes with a module. In a profile that no test waits for.
-bindgen() {
-    cargo run --quiet --locked --profile demo --package ldp-pca-bindgen -- "$@"
-}
-
 # The inputs of OUT, and its content when it was made.
 state() {
     echo "quick: $quick"
     rustc -vV
-    cksum package-lock.json scripts/build-wasm.sh scripts/env.sh scripts/inline-wasm.js
+    cksum package-lock.json scripts/build-wasm.sh scripts/env.sh
     grep -A 1 '^name = "wasm-bindgen-cli-support"' Cargo.lock
     find "$1" -type f -exec cksum {} + | LC_ALL=C sort
-}
-
-sizes() {
-    node --input-type=module - "$@" <<'JS'
-import { readFileSync } from "node:fs";
-import { brotliCompressSync, gzipSync } from "node:zlib";
-
-const kb = (bytes) => `${(bytes.length / 1000).toFixed(1)} kB`;
-for (const file of process.argv.slice(2)) {
-  const wasm = readFileSync(file);
-  console.log(`${file}: ${kb(wasm)}, gzip ${kb(gzipSync(wasm, { level: 9 }))}, brotli ${kb(brotliCompressSync(wasm))}`);
-}
-JS
 }
 
 main "$@"
