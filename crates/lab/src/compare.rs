@@ -199,8 +199,7 @@ impl Asked {
             let (count, dimension) = (self.count, self.dimension);
             let message = format!(
                 "{count} records of {dimension} features are {numbers} numbers, but at most {MOST_DRAWN} are drawn: \
-                    ask for \
-                 fewer records, or for their second moments alone"
+                 ask for fewer records, or for their second moments alone"
             );
             return Err(failure("argument", &message));
         }

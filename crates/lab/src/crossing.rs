@@ -61,28 +61,19 @@ coded! {
 
 impl Coded for AnswerError {
     fn code(&self) -> &'static str {
-        match self {
-            Self::Penalty(error) => error.code(),
-            _ => "recovery",
-        }
+        if let Self::Penalty(error) = self { error.code() } else { "recovery" }
     }
 }
 
 impl Coded for PenaltyError {
     fn code(&self) -> &'static str {
-        match self {
-            Self::Path(PathError::Cancelled { .. }) => "cancelled",
-            _ => "recovery",
-        }
+        if let Self::Path(PathError::Cancelled { .. }) = self { "cancelled" } else { "recovery" }
     }
 }
 
 impl Coded for PredictionError {
     fn code(&self) -> &'static str {
-        match self {
-            Self::Mechanism(error) => error.code(),
-            _ => "recovery",
-        }
+        if let Self::Mechanism(error) = self { error.code() } else { "recovery" }
     }
 }
 

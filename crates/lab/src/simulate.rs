@@ -83,23 +83,15 @@ enum PenaltyOption {
 #[serde(rename_all = "camelCase")]
 struct TrialFacts {
     by_mechanism: Vec<MechanismFacts>,
-    non_private: RecoveredFacts,
+    non_private: Recovered,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct MechanismFacts {
-    methods: Vec<RecoveredFacts>,
+    methods: Vec<Recovered>,
     report_bytes: usize,
     guarantee: Guarantee,
-}
-
-/// A recovered subspace beside the population's.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct RecoveredFacts {
-    share_found: Option<f64>,
-    sin_theta_squared: f64,
 }
 
 #[derive(Serialize)]
@@ -184,10 +176,8 @@ pub fn simulate_trial(collection: JsValue, methods: JsValue) -> Result<JsValue, 
     let MethodsOptions { methods, penalty_factor } = read(methods)?;
     let factor = penalty_factor.unwrap_or(DEFAULT_PENALTY_FACTOR);
     if !(factor.is_finite() && factor >= 0.0) {
-        return Err(failure(
-            "argument",
-            &format!("penaltyFactor is {factor}: it must be a finite number of at least 0"),
-        ));
+        let problem = format!("penaltyFactor is {factor}: it must be a finite number of at least 0");
+        return Err(failure("argument", &problem));
     }
     if methods.is_empty() {
         return Err(failure("argument", &"there are no methods: give at least one"));
@@ -201,13 +191,13 @@ pub fn simulate_trial(collection: JsValue, methods: JsValue) -> Result<JsValue, 
     let mechanisms = collection.mechanisms()?;
     let result = collection.with_trial(&mechanisms, |trial, rng| trial.run(&methods, rng, |_| {}).map_err(thrown))?;
     let facts = |(mechanism, methods): (&Mechanism, Vec<Recovered>)| MechanismFacts {
-        methods: methods.into_iter().map(RecoveredFacts::from).collect(),
+        methods,
         report_bytes: framed_bytes(mechanism.payload_bytes()),
         guarantee: mechanism.guarantee(),
     };
     object(&TrialFacts {
         by_mechanism: mechanisms.iter().zip(result.by_mechanism).map(facts).collect(),
-        non_private: result.non_private.into(),
+        non_private: result.non_private,
     })
 }
 
@@ -283,11 +273,5 @@ impl From<Projection> for ProjectionFacts {
             projection;
         let leverages = matrix.diagonal().as_slice().to_vec();
         Self { share_found, sin_theta_squared, leverages, support, counts }
-    }
-}
-
-impl From<Recovered> for RecoveredFacts {
-    fn from(Recovered { share_found, sin_theta_squared }: Recovered) -> Self {
-        Self { share_found, sin_theta_squared }
     }
 }

@@ -18,7 +18,7 @@ use ldp_pca::subspace::{Subspace, SubspaceError, share_found, sin_theta_squared}
 use nalgebra::DMatrix;
 use rand::SeedableRng;
 use rand::rand_core::CryptoRng;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::collection::{Collection, Estimate};
 use super::drawn;
@@ -93,7 +93,8 @@ pub enum RecoveryMethod {
 }
 
 /// A recovered subspace beside the population's.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Recovered {
     /// The [share](share_found) that it finds of the population's structure; none where that has none.
     pub share_found: Option<f64>,
