@@ -2,7 +2,7 @@
 
 use ldp_pca::recovery::Answer;
 use ldp_pca_pictures::descending;
-use ldp_pca_pictures::numbers::{plural, three_digits};
+use ldp_pca_pictures::numbers::{plural, signed, three_digits};
 use maud::{Markup, PreEscaped, html};
 
 use super::words::{all_standing, name, percent, single_columns, ties};
@@ -75,7 +75,7 @@ fn pattern(answer: &Answer, index: usize) -> Markup {
                     @let error = errors.map(|errors| errors[row]);
                     tr {
                         th scope="row" { bdi { (names[row]) } }
-                        td .number { (weight(loadings[row])) }
+                        td .number { (signed(loadings[row])) }
                         @if let Some(error) = error {
                             td .number {
                                 "± " (format!("{error:.2}"))
@@ -130,11 +130,6 @@ fn certainty(answer: &Answer, index: usize) -> String {
     let missed = missed.and_then(|predicted| predicted.per_component.get(index));
     let expected = missed.map(|missed| percent(1.0 - missed));
     expected.map(|found| format!("About {found} of the true one is expected to be found.")).unwrap_or_default()
-}
-
-/// A weight with its sign.
-fn weight(loading: f64) -> String {
-    if loading.abs() < 0.005 { "0.00".to_owned() } else { format!("{loading:+.2}").replace('-', "−") }
 }
 
 /// A weight from the middle, to the right above 0, with its error. (An element of SVG needs its end.)

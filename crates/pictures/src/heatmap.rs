@@ -4,6 +4,7 @@ use ldp_pca::recovery::Answer;
 use svg::node::element::{Group, Title};
 
 use super::canvas::{ACCENT, Anchor, GRID, INK, MUTED, heading, line, rectangle, shortened, text};
+use super::numbers::signed;
 use super::{Figure, MARGIN, Panel, WIDTH};
 
 /// The most features and components shown: more would be illegible.
@@ -71,11 +72,6 @@ fn cell_of(mut group: Group, left: f64, top: f64, width: f64, loading: f64) -> G
         group = group.add(number.set("font-size", 11));
     }
     group
-}
-
-/// Two decimals, with a minus sign rather than a hyphen, and none before 0.
-fn signed(loading: f64) -> String {
-    if loading.abs() < 0.005 { "0.00".to_owned() } else { format!("{loading:+.2}").replace('-', "−") }
 }
 
 fn leverage(group: Group, left: f64, top: f64, leverage: f64) -> Group {

@@ -48,6 +48,11 @@ pub fn three_digits(value: f64, rounding: fn(f64) -> f64) -> String {
     format!("{:.*}", digits as usize, rounding(value * unit) / unit)
 }
 
+/// A loading with its sign and two decimals: a minus sign rather than a hyphen, and none before 0.
+pub fn signed(loading: f64) -> String {
+    if loading.abs() < 0.005 { "0.00".to_owned() } else { format!("{loading:+.2}").replace('-', "−") }
+}
+
 /// A share in whole percent, without the sign of percent. What is below all is not shown as all.
 pub fn whole_percent(share: f64) -> String {
     let percent = 100.0 * share;
