@@ -49,8 +49,8 @@ pub(crate) use change::{Change, ChangeError};
 pub use fantope::{
     Certificate, Components, DEFAULT_PENALTY_FACTOR, DualMatrix, FantopeError, FantopeProblem, FantopeProjection,
     FantopeSolution, FantopeSolver, HistoryEntry, PathError, PathPoint, Penalty, PenaltyPath, Progress, Rank,
-    SequenceProgress, SolverSettings, SolverStatus, default_penalty, dual_bound, principal_components,
-    project_onto_fantope, soft_threshold, sparse_noise_edge,
+    SequenceProgress, SolverSettings, SolverStatus, default_penalty, principal_components, project_onto_fantope,
+    soft_threshold, sparse_noise_edge,
 };
 pub(crate) use feature_test::FeatureTest;
 pub use held_out::Method;

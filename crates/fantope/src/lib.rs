@@ -34,6 +34,6 @@ pub use outcome::{Certificate, DualMatrix, FantopeSolution, HistoryEntry, Progre
 pub use parameters::{Penalty, Rank};
 pub use path::{PathPoint, PenaltyPath};
 pub use pca::{Components, principal_components};
-pub use problem::{FantopeProblem, FantopeProjection, dual_bound, project_onto_fantope, soft_threshold};
+pub use problem::{FantopeProblem, FantopeProjection, project_onto_fantope, soft_threshold};
 pub use sequence::{Sequence, SequenceProgress};
 pub use solver::{FantopeSolver, SolverSettings};

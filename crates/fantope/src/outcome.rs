@@ -3,7 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 use serde::Serialize;
 
-use super::problem::{FantopeProjection, dual_bound, gram, penalised_value, rounded_up, scaled_columns};
+use super::problem::{FantopeProjection, gram, rounded_up, scaled_columns};
 use super::scaled::{LIFT, ScaledProblem, largest_magnitudes};
 use super::{FantopeError, FantopeProblem};
 use crate::linalg::{scatter, symmetric_eigen, symmetric_eigenvalues};
@@ -208,8 +208,8 @@ impl FantopeSolution {
     ///
     /// # Errors
     ///
-    /// [`FantopeError::TooLarge`] when sums overflow, [`FantopeError::ShapeMismatch`] or [`FantopeError::Eigen`] for
-    /// other matrices. Whether `X` is feasible, and `Z` within the penalty, is the caller's to know.
+    /// [`FantopeError::TooLarge`] when sums overflow, [`FantopeError::ShapeMismatch`], [`FantopeError::DualInfeasible`]
+    /// or [`FantopeError::Eigen`] for other matrices. Whether `X` is feasible is the caller's to know.
     pub fn certified(
         problem: &FantopeProblem,
         x: &FantopeProjection,
@@ -218,14 +218,13 @@ impl FantopeSolution {
     ) -> Result<Self, FantopeError> {
         let scaled = ScaledProblem::new(problem, largest_magnitudes(problem.estimate()).centred)?;
         let rows: Vec<usize> = (0..problem.dimension()).collect();
-        for shape in [x.matrix.shape(), y.shape()] {
-            FantopeError::check_shape(shape, rows.len())?;
-        }
-        let matrix = scaled.block(&rows);
+        FantopeError::check_shape(y.shape(), rows.len())?;
+        let matrix = scaled.block(&rows) * scaled.scale;
+        let centred = FantopeProblem::new(&matrix, problem.rank(), problem.penalty())?;
         let positive = x.weights.iter().take_while(|weight| **weight > 0.0).count();
         let found = Found {
-            value: penalised_value(&matrix, &x.matrix, scaled.penalty) + scaled.constant(),
-            bound: dual_bound(&matrix, &(&z / scaled.scale), problem.rank())? + scaled.constant(),
+            value: centred.objective(&x.matrix)? / scaled.scale + scaled.constant(),
+            bound: centred.dual_bound(&z)? / scaled.scale + scaled.constant(),
             vectors: x.vectors.columns(0, positive).into_owned(),
             weights: x.weights.rows(0, positive).into_owned(),
             sparse_block: y,

@@ -99,7 +99,11 @@ impl FantopeProblem {
     /// [`FantopeError::ShapeMismatch`].
     pub fn objective(&self, x: &DMatrix<f64>) -> Result<f64, FantopeError> {
         FantopeError::check_shape(x.shape(), self.dimension())?;
-        Ok(penalised_value(&self.estimate.to_double(), x, self.penalty.value()))
+        let (s, penalty, dimension) = (self.estimate.to_double(), self.penalty.value(), self.dimension());
+        // Column by column, so that rounding grows with d and not with d².
+        let columns = s.as_slice().chunks_exact(dimension).zip(x.as_slice().chunks_exact(dimension));
+        let value = |(s, x): (&[f64], &[f64])| s.iter().zip(x).map(|(s, x)| s * x - penalty * x.abs()).sum::<f64>();
+        Ok(columns.map(value).sum())
     }
 
     /// How far a symmetric matrix is from the Fantope: 0 inside, absolute (eigenvalues and trace of a projector are of
@@ -119,11 +123,20 @@ impl FantopeProblem {
         Ok(trace_defect.max(-values.min()).max(values.max() - 1.0))
     }
 
-    /// Upper bound on the optimum from a dual matrix with `|Z_ij| ≤ penalty`: [`dual_bound`], with the entries checked.
+    /// Upper bound on the optimum from a symmetric dual matrix with `|Z_ij| ≤ penalty`.
+    ///
+    /// ```text
+    /// ⟨S, X⟩ − penalty Σ|X_ij|  ≤  ⟨S − Z, X⟩  ≤  λ_1(S − Z) + … + λ_k(S − Z)
+    /// ```
+    ///
+    /// The second step is Ky Fan's theorem. A rounding margin (`eigenvalue_rounding`) is added, because without it the
+    /// computed sum could fall below the true optimum and certify too much. The mean diagonal of `S` is taken out first
+    /// and put back, so that a large multiple of the identity does not inflate the margin.
     ///
     /// # Errors
     ///
-    /// [`FantopeError::DualInfeasible`] when an entry exceeds the penalty, otherwise as [`dual_bound`].
+    /// [`FantopeError::ShapeMismatch`], [`FantopeError::DualInfeasible`] when an entry exceeds the penalty, or
+    /// [`FantopeError::Eigen`] when `S − Z` is not a finite symmetric matrix.
     pub fn dual_bound(&self, z: &DMatrix<f64>) -> Result<f64, FantopeError> {
         FantopeError::check_shape(z.shape(), self.dimension())?;
         let penalty = self.penalty.value();
@@ -131,45 +144,18 @@ impl FantopeProblem {
             let (row, column) = (position % z.nrows(), position / z.nrows());
             return Err(FantopeError::DualInfeasible { row, column, value: z[(row, column)], penalty });
         }
-        dual_bound(&self.estimate.to_double(), z, self.rank)
+        let s = self.estimate.to_double();
+        // In units of the largest entry, whose squares are neither 0 nor infinite.
+        let unit = power_of_two_below(s.amax().max(z.amax()).min(f64::MAX));
+        let (s, z) = (s / unit, z / unit);
+        let shift = mean_diagonal(&s);
+        let mut difference = &s - &z;
+        (0..self.dimension()).for_each(|index| difference[(index, index)] -= shift);
+        let count = self.rank.value() as f64;
+        let leading = symmetric_eigenvalues(&difference)?.rows(0, self.rank.value()).sum();
+        let rounding = eigenvalue_rounding(self.dimension(), difference.norm(), s.amax() + z.amax());
+        Ok(rounded_up(leading + count * shift + count * rounding, unit))
     }
-}
-
-/// Upper bound on `⟨S, X⟩ − penalty Σ|X_ij|` over the Fantope of rank `k`, for symmetric `d × d` matrices.
-///
-/// ```text
-/// ⟨S, X⟩ − penalty Σ|X_ij|  ≤  ⟨S − Z, X⟩  ≤  λ_1(S − Z) + … + λ_k(S − Z)
-/// ```
-///
-/// The first step holds whenever every `|Z_ij| ≤ penalty`, which the caller ensures (or lets
-/// [`FantopeProblem::dual_bound`] check); the second is Ky Fan's theorem.
-///
-/// A rounding margin (`eigenvalue_rounding`) is added, because without it the computed sum could fall below the true
-/// optimum and certify too much. The mean diagonal of `S` is taken out first and put back, so that a large multiple of
-/// the identity does not inflate the margin.
-///
-/// # Errors
-///
-/// [`FantopeError::ShapeMismatch`], [`FantopeError::RankExceedsDimension`], or [`FantopeError::Eigen`] when `S − Z`
-/// is not a finite symmetric matrix.
-pub fn dual_bound(s: &DMatrix<f64>, z: &DMatrix<f64>, rank: Rank) -> Result<f64, FantopeError> {
-    let (dimension, (rows, columns)) = (s.nrows(), z.shape());
-    if s.shape() != z.shape() {
-        return Err(FantopeError::ShapeMismatch { rows, columns, dimension });
-    }
-    rank.check(dimension)?;
-    // In units of the largest entry, whose squares are neither 0 nor infinite.
-    let unit = power_of_two_below(s.amax().max(z.amax()).min(f64::MAX));
-    let (s, z) = (s / unit, z / unit);
-    let shift = mean_diagonal(&s);
-    let mut difference = &s - &z;
-    for index in 0..dimension {
-        difference[(index, index)] -= shift;
-    }
-    let count = rank.value() as f64;
-    let leading = symmetric_eigenvalues(&difference)?.rows(0, rank.value()).sum();
-    let rounding = eigenvalue_rounding(dimension, difference.norm(), s.amax() + z.amax());
-    Ok(rounded_up(leading + count * shift + count * rounding, unit))
 }
 
 /// `value × unit` for a power of two, rounded up where the product is too small for all digits.
@@ -276,15 +262,8 @@ pub(super) fn gram(factor: &DMatrix<f64>) -> DMatrix<f64> {
     gram
 }
 
-pub(super) fn mean_diagonal(matrix: &DMatrix<f64>) -> f64 {
+fn mean_diagonal(matrix: &DMatrix<f64>) -> f64 {
     mean(matrix.nrows(), |index| matrix[(index, index)])
-}
-
-pub(super) fn penalised_value(s: &DMatrix<f64>, x: &DMatrix<f64>, penalty: f64) -> f64 {
-    // Column by column, so that rounding grows with d and not with d².
-    let column_value = |(s, x): (&[f64], &[f64])| s.iter().zip(x).map(|(s, x)| s * x - penalty * x.abs()).sum::<f64>();
-    let dimension = s.nrows();
-    s.as_slice().chunks_exact(dimension).zip(x.as_slice().chunks_exact(dimension)).map(column_value).sum()
 }
 
 pub(super) fn scaled_columns(
@@ -352,19 +331,23 @@ mod tests {
         assert!((problem.dual_bound(&DMatrix::from_element(2, 2, 0.5)).unwrap() - 1.0).abs() < 1e-14);
     }
 
+    fn bound(s: &DMatrix<f64>, z: &DMatrix<f64>, k: usize) -> Result<f64, FantopeError> {
+        FantopeProblem::new(s, rank(k), Penalty::new(9.0).unwrap())?.dual_bound(z)
+    }
+
     /// Matrices whose eigenvalues are known and sum to zero or nearly so: what remains is the margin.
     #[test]
     fn the_margin_of_a_dual_bound_is_the_documented_one() {
         let unit = 4.0 * f64::EPSILON;
         let diagonal = |entries: &[f64]| DMatrix::from_diagonal(&DVector::from_row_slice(entries));
         let zero = DMatrix::zeros(2, 2);
-        let bound = dual_bound(&diagonal(&[1.0, -1.0]), &zero, rank(2)).unwrap();
-        assert!((bound / (2.0 * unit * (2.0 * 2f64.sqrt() + 1.0)) - 1.0).abs() < 1e-9, "{bound}");
+        let margin = bound(&diagonal(&[1.0, -1.0]), &zero, 2).unwrap();
+        assert!((margin / (2.0 * unit * (2.0 * 2f64.sqrt() + 1.0)) - 1.0).abs() < 1e-9, "{margin}");
         // Entries of Z count once more, as they do in the difference.
-        let bound = dual_bound(&diagonal(&[1.0, -1.0]), &diagonal(&[3.0, -3.0]), rank(2)).unwrap();
-        assert!((bound / (2.0 * unit * (2.0 * 8f64.sqrt() + 4.0)) - 1.0).abs() < 1e-9, "{bound}");
+        let margin = bound(&diagonal(&[1.0, -1.0]), &diagonal(&[3.0, -3.0]), 2).unwrap();
+        assert!((margin / (2.0 * unit * (2.0 * 8f64.sqrt() + 4.0)) - 1.0).abs() < 1e-9, "{margin}");
         // A multiple of the identity is taken out before there is a norm: 1 and -1 about 2^20, whose sum is exact.
-        let shifted = dual_bound(&diagonal(&[1_048_577.0, 1_048_575.0]), &zero, rank(1)).unwrap();
+        let shifted = bound(&diagonal(&[1_048_577.0, 1_048_575.0]), &zero, 1).unwrap();
         let margin = shifted - 1_048_577.0;
         assert!(margin > 0.0 && margin < 2.0 * unit * 1_048_577.0, "{margin}");
         assert_eq!(eigenvalue_rounding(7, 3.0, 5.0), unit * 26.0);
@@ -376,14 +359,14 @@ mod tests {
         let z = DMatrix::from_row_slice(3, 3, &[0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, -1.0]);
         for (z, sums) in [(DMatrix::zeros(3, 3), [3.0, 4.0, 0.0]), (z, [2.0, 4.0, 1.0])] {
             for (k, sum) in (1..).zip(sums) {
-                let bound = dual_bound(&s, &z, rank(k)).unwrap();
-                assert!(bound >= sum && bound < sum + 1e-13, "{k} {bound}");
+                let found = bound(&s, &z, k).unwrap();
+                assert!(found >= sum && found < sum + 1e-13, "{k} {found}");
             }
         }
         let shape = FantopeError::ShapeMismatch { rows: 2, columns: 3, dimension: 3 };
-        assert_eq!(dual_bound(&s, &DMatrix::zeros(2, 3), rank(1)), Err(shape));
+        assert_eq!(bound(&s, &DMatrix::zeros(2, 3), 1), Err(shape));
         let excess = FantopeError::RankExceedsDimension { rank: 4, dimension: 3 };
-        assert_eq!(dual_bound(&s, &DMatrix::zeros(3, 3), rank(4)), Err(excess));
+        assert_eq!(bound(&s, &DMatrix::zeros(3, 3), 4), Err(excess));
     }
 
     #[test]
