@@ -5,7 +5,7 @@ use svg::node::element::{Group, Title};
 
 use super::canvas::{ACCENT, Anchor, GRID, INK, MUTED, heading, line, rectangle, shortened, text};
 use super::numbers::signed;
-use super::{Figure, MARGIN, Panel, WIDTH};
+use super::{MARGIN, Panel, WIDTH};
 
 /// The most features and components shown: more would be illegible.
 const MOST_ROWS: usize = 40;
@@ -20,15 +20,15 @@ const NAME_LENGTH: usize = 28;
 /// A cell this wide has room for its number.
 const NUMBERED: f64 = 40.0;
 
-pub(super) fn panel(figure: &Figure<'_>) -> Panel {
-    let Answer { asked, found, .. } = figure.answer;
+pub(super) fn panel(answer: &Answer, order: &[usize]) -> Panel {
+    let Answer { asked, found, .. } = answer;
     let columns = found.components.len().min(MOST_COLUMNS);
     let space = WIDTH - MARGIN - LEVERAGES - LEFT;
     let cell = (space / columns.max(1) as f64).min(84.0);
     // Features that take no part are left out.
-    let part = figure.order.iter().filter(|&&row| found.leverages[row] > 1e-12).count();
-    let rows = &figure.order[..part.min(MOST_ROWS)];
-    let mut group = heading("Loadings", &explanation(figure.answer, part, rows.len(), columns));
+    let part = order.iter().filter(|&&row| found.leverages[row] > 1e-12).count();
+    let rows = &order[..part.min(MOST_ROWS)];
+    let mut group = heading("Loadings", &explanation(answer, part, rows.len(), columns));
     for column in 0..columns {
         let center = LEFT + (column as f64 + 0.5) * cell;
         group = group.add(text(center, TOP - 8.0, &(column + 1).to_string(), Anchor::MIDDLE, MUTED));

@@ -33,20 +33,7 @@ pub use self::scree::spectrum;
 
 use self::canvas::{Anchor, INK, MUTED, printable, text};
 use self::numbers::plural;
-
-/// What is drawn of an answer.
-pub struct Figure<'a> {
-    /// The answer itself.
-    pub answer: &'a Answer,
-    /// All d eigenvalues of the estimate, descending.
-    pub eigenvalues: &'a [f64],
-    /// The features in descending order of leverage.
-    pub order: Vec<usize>,
-    /// Penalties and the sizes of their supports; empty when only one was solved.
-    pub sizes: Vec<(f64, f64)>,
-    /// Penalties, their cross-validated scores and standard errors; empty without cross-validation.
-    pub scores: Vec<(f64, f64, f64)>,
-}
+use self::penalties::Tried;
 
 /// Width of the picture, which scales to its container.
 pub const WIDTH: f64 = 960.0;
@@ -74,16 +61,22 @@ pub fn descending(values: &[f64]) -> Vec<usize> {
     order
 }
 
-/// A recovery as an SVG document.
-pub fn svg(figure: &Figure<'_>) -> String {
-    let Answer { asked, found, trust, .. } = figure.answer;
+/// A recovery as an SVG document. The answer has all eigenvalues of the estimate.
+pub fn svg(answer: &Answer) -> String {
+    draw(answer, &Tried::of(answer))
+}
+
+fn draw(answer: &Answer, tried: &Tried) -> String {
+    let Answer { asked, found, trust, .. } = answer;
     let kind = if found.penalty().is_some() { "sparse" } else { "principal" };
     let title = format!("{} {kind} components of {} features", asked.rank, asked.dimension);
     let (reports, noise) = (plural(asked.records, "report"), trust.noise_deviation);
     let subtitle = format!("{reports}, noise {noise:.2e} per entry of the covariance");
-    let mut panels = vec![scree::panel(figure), heatmap::panel(figure)];
-    panels.extend(penalties::panel(figure));
-    page(&title, &subtitle, &description(figure), panels)
+    // From the feature with the most leverage to that with the least.
+    let order = descending(&found.leverages);
+    let mut panels = vec![scree::panel(answer), heatmap::panel(answer, &order)];
+    panels.extend(penalties::panel(tried, found.penalty()));
+    page(&title, &subtitle, &description(answer, &order, tried), panels)
 }
 
 /// Panels one below the other, under a title.
@@ -126,19 +119,20 @@ fn alone(prefix: &str, title: &str, description: &str, content: Group, height: f
 }
 
 /// The description for readers who cannot see the picture.
-fn description(figure: &Figure<'_>) -> String {
-    let Answer { asked, found, trust, .. } = figure.answer;
-    let above = figure.eigenvalues.iter().filter(|&&value| value > trust.noise_edge).count();
+fn description(answer: &Answer, order: &[usize], tried: &Tried) -> String {
+    let Answer { asked, found, trust, .. } = answer;
+    let eigenvalues = found.spectrum.as_deref().unwrap_or_default();
+    let above = eigenvalues.iter().filter(|&&value| value > trust.noise_edge).count();
     let named = |&row: &usize| format!("{} ({:.2})", printable(&asked.feature_names[row]), found.leverages[row]);
-    let named: Vec<String> = figure.order.iter().take(5).map(named).collect();
+    let named: Vec<String> = order.iter().take(5).map(named).collect();
     let mut text = format!(
         "{above} of {} eigenvalues are above the noise edge {:.4}. The features with the highest leverage: {}.",
-        figure.eigenvalues.len(),
+        eigenvalues.len(),
         trust.noise_edge,
         named.join(", ")
     );
-    if let (Some(penalty), false) = (found.penalty(), figure.sizes.is_empty()) {
-        text += &format!(" {} penalties were tried; the components are of penalty {penalty:.3e}.", figure.sizes.len());
+    if let (Some(penalty), count @ 1..) = (found.penalty(), tried.sizes.len()) {
+        text += &format!(" {count} penalties were tried; the components are of penalty {penalty:.3e}.");
     }
     text
 }
@@ -149,7 +143,7 @@ mod tests {
 
     use super::*;
 
-    fn draw(dimension: usize, rank: usize, name: &str, penalties: bool) -> String {
+    fn drawn(dimension: usize, rank: usize, name: &str, penalties: bool) -> String {
         let eigenvalues: Vec<f64> = (0..dimension).map(|index| 1.0 / (index + 1) as f64 - 0.1).collect();
         let components: Vec<Vec<f64>> = (0..rank)
             .map(|component| (0..dimension).map(|row| f64::from(u8::from(row == component))).collect())
@@ -158,16 +152,16 @@ mod tests {
         let mut answer = Answer::default();
         (answer.asked.rank, answer.asked.feature_names) = (rank, vec![name.to_owned(); dimension]);
         (answer.found.components, answer.found.leverages) = (components, leverages);
+        answer.found.spectrum = Some(eigenvalues);
         answer.trust.noise_edge = 0.2;
         let thresholded = ThresholdedAnswer { penalty: 0.1, support: vec![], rows: vec![] };
         answer.found.soft_threshold = penalties.then_some(thresholded);
-        svg(&Figure {
-            answer: &answer,
-            eigenvalues: &eigenvalues,
-            order: (0..dimension).collect(),
-            sizes: if penalties { vec![(0.1, 3.0), (0.0, 9.0)] } else { vec![] },
-            scores: if penalties { vec![(0.1, 0.5, 0.01), (0.0, 0.4, 0.1)] } else { vec![] },
-        })
+        if penalties {
+            let (sizes, scores) = (vec![(0.1, 3.0), (0.0, 9.0)], vec![(0.1, 0.5, 0.01), (0.0, 0.4, 0.1)]);
+            draw(&answer, &Tried { sizes, scores })
+        } else {
+            svg(&answer)
+        }
     }
 
     /// The value of every attribute of this name that is a plain number.
@@ -180,7 +174,7 @@ mod tests {
     fn every_size_is_drawn_inside_the_picture_with_finite_numbers() {
         for (dimension, rank) in [(1, 1), (2, 2), (12, 3), (116, 4), (400, 3), (400, 400)] {
             for penalties in [false, true] {
-                let document = draw(dimension, rank, "feature", penalties);
+                let document = drawn(dimension, rank, "feature", penalties);
                 assert!(!document.contains("NaN") && !document.contains("inf"), "{dimension} {rank}");
                 for attribute in ["x", "x1", "x2", "cx"] {
                     let outside = numbers(&document, attribute).into_iter().find(|x| !(0.0..=WIDTH).contains(x));
@@ -192,10 +186,10 @@ mod tests {
 
     #[test]
     fn names_are_escaped_shortened_and_stripped_of_control_characters() {
-        let document = draw(2, 1, "a<script>&\u{1}\u{1b}b", false);
+        let document = drawn(2, 1, "a<script>&\u{1}\u{1b}b", false);
         assert!(document.contains("a&lt;script&gt;&amp;") && !document.contains("<script>"), "{document}");
         assert!(!document.chars().any(|character| character.is_control() && character != '\n'));
-        assert!(draw(2, 1, &"long".repeat(50), false).contains('…'));
+        assert!(drawn(2, 1, &"long".repeat(50), false).contains('…'));
         assert!(document.contains("role=\"img\"") && document.contains("<title") && document.contains("<desc"));
     }
 
@@ -226,7 +220,7 @@ mod tests {
 
     #[test]
     fn penalties_have_a_panel_only_when_several_were_tried() {
-        assert!(draw(12, 2, "f", true).contains("Penalty"));
-        assert!(!draw(12, 2, "f", false).contains("Penalty"));
+        assert!(drawn(12, 2, "f", true).contains("Penalty"));
+        assert!(!drawn(12, 2, "f", false).contains("Penalty"));
     }
 }

@@ -1,24 +1,46 @@
 //! The penalties that were tried: the sizes of their supports, and their cross-validated scores.
 
+use ldp_pca::recovery::{Answer, CrossValidationPoint};
 use svg::node::element::{Group, Title};
 
 use super::axis::LinearAxis;
 use super::canvas::{
     ACCENT, Anchor, GRID, INK, MUTED, PALE, WARNING, dashed, dot, heading, line, polyline, text, vertical_axis,
 };
-use super::{Figure, LEFT, Panel, RIGHT};
+use super::{LEFT, Panel, RIGHT};
 
 const TOP: f64 = 56.0;
 const HEIGHT: f64 = 150.0;
 const BETWEEN: f64 = 40.0;
 
+/// What is known of several penalties.
+pub(super) struct Tried {
+    /// Penalties and the sizes of their supports; empty when only one was solved.
+    pub(super) sizes: Vec<(f64, f64)>,
+    /// Penalties, their cross-validated scores and standard errors; empty without cross-validation.
+    pub(super) scores: Vec<(f64, f64, f64)>,
+}
+
+impl Tried {
+    pub(super) fn of(Answer { found, .. }: &Answer) -> Self {
+        let sparse = found.sparse.as_ref();
+        let scored = sparse.and_then(|sparse| sparse.cross_validation.as_deref()).unwrap_or_default();
+        let sizes = match &found.path {
+            Some(path) => path.iter().map(|point| (point.penalty.value(), point.support.len() as f64)).collect(),
+            None => scored.iter().map(|point| (point.penalty.value(), point.mean_support)).collect(),
+        };
+        let score = |point: &CrossValidationPoint| (point.penalty.value(), point.mean_score, point.standard_error);
+        Self { sizes, scores: scored.iter().map(score).collect() }
+    }
+}
+
 /// Nothing when only one penalty was solved.
-pub(super) fn panel(figure: &Figure<'_>) -> Option<Panel> {
-    if figure.sizes.is_empty() {
+pub(super) fn panel(tried: &Tried, chosen: Option<f64>) -> Option<Panel> {
+    if tried.sizes.is_empty() {
         return None;
     }
-    let (chosen, scored) = (figure.answer.found.penalty(), !figure.scores.is_empty());
-    let axis = PenaltyAxis::of(figure);
+    let scored = !tried.scores.is_empty();
+    let axis = PenaltyAxis::of(tried, chosen);
     let explanation = if scored {
         "Features that take part, and the variance captured in folds not used (bars: standard error of the difference \
             from the best)."
@@ -27,23 +49,23 @@ pub(super) fn panel(figure: &Figure<'_>) -> Option<Panel> {
     };
     let mut group = heading("Penalty", explanation);
     let mut bottom = TOP + HEIGHT;
-    let y = LinearAxis::around(figure.sizes.iter().map(|point| point.1).chain([0.0]), bottom, TOP);
+    let y = LinearAxis::around(tried.sizes.iter().map(|point| point.1).chain([0.0]), bottom, TOP);
     group = vertical_axis(group, &y);
     group = group.add(text(LEFT, TOP - 6.0, "Features", Anchor::START, INK).set("font-size", 12));
-    group = curve(group, &axis, &y, &figure.sizes, "features");
+    group = curve(group, &axis, &y, &tried.sizes, "features");
     if scored {
         let top = bottom + BETWEEN;
         bottom = top + HEIGHT;
-        let range = figure.scores.iter().flat_map(|(_, score, error)| [score - error, score + error]);
+        let range = tried.scores.iter().flat_map(|(_, score, error)| [score - error, score + error]);
         let y = LinearAxis::around(range, bottom, top);
         group = vertical_axis(group, &y);
         group = group.add(text(LEFT, top - 6.0, "Score", Anchor::START, INK).set("font-size", 12));
-        for (penalty, score, error) in &figure.scores {
+        for (penalty, score, error) in &tried.scores {
             let x = axis.position(*penalty);
             group = group
                 .add(line(x, y.position(score - error), x, y.position(score + error), PALE).set("stroke-width", 2));
         }
-        let scores: Vec<_> = figure.scores.iter().map(|&(penalty, score, _)| (penalty, score)).collect();
+        let scores: Vec<_> = tried.scores.iter().map(|&(penalty, score, _)| (penalty, score)).collect();
         group = curve(group, &axis, &y, &scores, "score");
     }
     if let Some(chosen) = chosen {
@@ -84,10 +106,9 @@ struct PenaltyAxis {
 }
 
 impl PenaltyAxis {
-    fn of(figure: &Figure<'_>) -> Self {
-        let sizes = figure.sizes.iter().map(|point| point.0);
-        let mut penalties: Vec<f64> =
-            sizes.chain(figure.scores.iter().map(|point| point.0)).chain(figure.answer.found.penalty()).collect();
+    fn of(tried: &Tried, chosen: Option<f64>) -> Self {
+        let sizes = tried.sizes.iter().map(|point| point.0);
+        let mut penalties: Vec<f64> = sizes.chain(tried.scores.iter().map(|point| point.0)).chain(chosen).collect();
         penalties.sort_by(f64::total_cmp);
         penalties.dedup();
         let smallest = penalties.iter().copied().find(|penalty| *penalty > 0.0).unwrap_or(1.0);

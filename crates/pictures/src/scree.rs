@@ -1,12 +1,13 @@
 //! The eigenvalues of the estimate, against what noise alone would give.
 
+use ldp_pca::recovery::Answer;
 use svg::node::element::{Group, Title};
 
 use super::axis::{LinearAxis, label};
 use super::canvas::{
     ACCENT, Anchor, INK, MUTED, PALE, WARNING, dashed, dot, heading, line, polyline, text, vertical_axis,
 };
-use super::{Figure, LEFT, Panel, RIGHT, alone};
+use super::{LEFT, Panel, RIGHT, alone};
 
 const TOP: f64 = 50.0;
 const BOTTOM: f64 = 270.0;
@@ -28,14 +29,14 @@ pub fn spectrum(eigenvalues: &[f64], edge: f64, standing: usize, prefix: &str) -
     alone(prefix, "The spread along each direction, and the noise edge", &description, content, BOTTOM + 50.0 - HEADING)
 }
 
-pub(super) fn panel(figure: &Figure<'_>) -> Panel {
-    let (count, rank) = (figure.eigenvalues.len(), figure.answer.asked.rank);
+pub(super) fn panel(Answer { asked, found, trust, .. }: &Answer) -> Panel {
+    let eigenvalues = found.spectrum.as_deref().unwrap_or_default();
+    let (count, rank) = (eigenvalues.len(), asked.rank);
     let explanation = format!(
         "All {count} of the debiased covariance. Noise alone would give none above the noise edge. The {rank} largest \
          are marked."
     );
-    let edge = figure.answer.trust.noise_edge;
-    let content = chart(heading("Eigenvalues", &explanation), figure.eigenvalues, edge, rank);
+    let content = chart(heading("Eigenvalues", &explanation), eigenvalues, trust.noise_edge, rank);
     Panel { content, height: BOTTOM + 44.0 }
 }
 

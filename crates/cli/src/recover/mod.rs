@@ -23,12 +23,11 @@ use ldp_pca::internal::waves::RefinedFacts;
 use ldp_pca::recovery::{Answer, Part, Question, Rank, Reports, Unfinished, When, answer, principal_components};
 use ldp_pca::task::Task;
 use ldp_pca_page::{self as page, ResultPage};
-use ldp_pca_pictures::{self as pictures, Figure};
+use ldp_pca_pictures as pictures;
 use ldp_pca_simulation::SecondMoment;
 use serde::Serialize;
 
 use self::denoising::{CovarianceArguments, CovarianceResult};
-use self::loadings::descending;
 use self::other::OtherArguments;
 use self::progress::Progress;
 use self::rank::RankChoice;
@@ -207,15 +206,14 @@ impl Recover {
         if !self.is_drawn() {
             return Ok(());
         }
-        let spectrum = match answer.found.spectrum.take() {
-            Some(spectrum) => spectrum,
+        if answer.found.spectrum.is_none() {
             // Time was up before the simpler methods, which have it.
-            None => principal_components(covariance.matrix(), Rank::new(1)?)?.all_values.as_slice().to_vec(),
-        };
-        if let Some(path) = &self.plot {
-            writing::write(path, pictures::svg(&figure(answer, &spectrum)).as_bytes())?;
+            let components = principal_components(covariance.matrix(), Rank::new(1)?)?;
+            answer.found.spectrum = Some(components.all_values.as_slice().to_vec());
         }
-        answer.found.spectrum = Some(spectrum);
+        if let Some(path) = &self.plot {
+            writing::write(path, pictures::svg(answer).as_bytes())?;
+        }
         if let Some(path) = &self.report {
             writing::write(path, page::result(&ResultPage { task, answer, live: None }).as_bytes())?;
         }
@@ -280,15 +278,4 @@ impl Recover {
         }
         Ok(())
     }
-}
-
-fn figure<'a>(answer: &'a Answer, eigenvalues: &'a [f64]) -> Figure<'a> {
-    let sparse = answer.found.sparse.as_ref();
-    let scored = sparse.and_then(|sparse| sparse.cross_validation.as_deref()).unwrap_or_default();
-    let sizes = match &answer.found.path {
-        Some(path) => path.iter().map(|point| (point.penalty.value(), point.support.len() as f64)).collect(),
-        None => scored.iter().map(|point| (point.penalty.value(), point.mean_support)).collect(),
-    };
-    let scores = scored.iter().map(|point| (point.penalty.value(), point.mean_score, point.standard_error)).collect();
-    Figure { answer, eigenvalues, order: descending(&answer.found.leverages), sizes, scores }
 }
