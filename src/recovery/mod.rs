@@ -20,7 +20,7 @@
 //! ```
 //!
 //! [`PenaltyChoice`] sets the penalty: from the known noise level, by cross-validation over the folds of an aggregate,
-//! or as given; [`PenaltyPath`] shows what every penalty gives.
+//! or as given; [`solve_sequence`] shows what every penalty gives.
 //!
 //! [`answer()`] gives everything in one call, for every interface: components by either method, a path of penalties,
 //! simpler methods to compare with, and what is known about their error.
@@ -48,9 +48,9 @@ pub use bootstrap::{BootstrapError, BootstrapProgress, Interval};
 pub(crate) use change::{Change, ChangeError};
 pub use fantope::{
     Certificate, Components, DEFAULT_PENALTY_FACTOR, DualMatrix, FantopeError, FantopeProblem, FantopeProjection,
-    FantopeSolution, FantopeSolver, HistoryEntry, PathError, PathPoint, Penalty, PenaltyPath, Progress, Rank,
-    SequenceProgress, SolverSettings, SolverStatus, default_penalty, principal_components, project_onto_fantope,
-    soft_threshold, sparse_noise_edge,
+    FantopeSolution, FantopeSolver, HistoryEntry, PathError, PathPoint, Penalty, Progress, Rank, SequenceProgress,
+    SolverSettings, SolverStatus, default_penalty, default_penalty_sequence, penalty_sequence, principal_components,
+    project_onto_fantope, soft_threshold, solve_sequence, sparse_noise_edge,
 };
 pub(crate) use feature_test::FeatureTest;
 pub use held_out::Method;

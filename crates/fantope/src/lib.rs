@@ -2,10 +2,10 @@
 //!
 //! ## Items
 //!
-//! [`FantopeProblem`] is the problem, and [`FantopeSolver`] solves it. [`PenaltyPath`] shows what every penalty gives,
-//! and [`default_penalty`] the one that follows from a known noise. [`principal_components`] takes the leading
-//! eigenvectors without a penalty. [`subspace`] measures the distance between two answers, and [`linalg`] has the
-//! decompositions. Matrices are those of [`nalgebra`] 0.35, re-exported here.
+//! [`FantopeProblem`] is the problem, and [`FantopeSolver`] solves it. [`solve_sequence`] shows what every penalty
+//! gives, and [`default_penalty`] is the one that follows from a known noise. [`principal_components`] takes the
+//! leading eigenvectors without a penalty. [`subspace`] measures the distance between two answers, and [`linalg`] has
+//! the decompositions. Matrices are those of [`nalgebra`] 0.35, re-exported here.
 //!
 //! What is here knows a matrix, and at most the standard deviation of its noise: no privacy, no records, no IO.
 
@@ -32,7 +32,7 @@ pub use error::{FantopeError, PathError};
 pub use level::{DEFAULT_PENALTY_FACTOR, default_penalty, sparse_noise_edge};
 pub use outcome::{Certificate, DualMatrix, FantopeSolution, HistoryEntry, Progress, SolverStatus};
 pub use parameters::{Penalty, Rank};
-pub use path::{PathPoint, PenaltyPath};
+pub use path::{PathPoint, default_penalty_sequence, penalty_sequence, solve_sequence};
 pub use pca::{Components, principal_components};
 pub use problem::{FantopeProblem, FantopeProjection, project_onto_fantope, soft_threshold};
 pub use sequence::{Sequence, SequenceProgress};

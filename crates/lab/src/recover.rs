@@ -13,8 +13,8 @@ use ldp_pca::internal::recovery::{baselines_of, compare_baselines, components, e
 use ldp_pca::prediction::predict_from_estimate;
 use ldp_pca::recovery::{
     Answer, AnswerError, Baseline, Baselines, DEFAULT_PENALTY_FACTOR, FantopeProblem, FantopeSolver, Method, Penalty,
-    PenaltyChoice, PenaltyError, PenaltyPath, Question, Rank, Reports, Solver, SolverSettings, SolverStatus, Step,
-    Stop, principal_components,
+    PenaltyChoice, PenaltyError, Question, Rank, Reports, SequenceProgress, Solver, SolverSettings, SolverStatus, Step,
+    Stop, default_penalty_sequence, principal_components, solve_sequence,
 };
 use ldp_pca::subspace::{Subspace, SubspaceError, sin_theta_squared};
 use ldp_pca_simulation::SupportCounts;
@@ -166,18 +166,20 @@ pub(crate) fn solve_path(
     points: usize,
     mut watch: Watch<'_>,
 ) -> Result<Vec<PathPoint>, JsValue> {
-    let penalties = PenaltyPath::default_penalties(estimate, noise, points);
+    let penalties = default_penalty_sequence(estimate, noise, points);
     let penalties = penalties.map_err(|error| thrown(PenaltyError::from(error)))?;
     let settings = SolverSettings::default().for_sequence();
-    let path = PenaltyPath::solve(estimate, rank, &penalties, &settings, &mut |state| {
+    let mut progress = |state: &SequenceProgress| {
         watch.call(state.solved, state.total, f64::INFINITY).map_break(|_| ())
-    });
+    };
+    let mut solved = vec![];
+    let outcome = solve_sequence(estimate, rank, &penalties, &settings, &mut progress, &mut solved);
     watch.finish()?;
-    let points = path.map_err(|error| thrown(PenaltyError::from(error)))?;
-    let points = points.points().iter().map(|point| PathPoint {
+    outcome.map_err(|error| thrown(PenaltyError::from(error)))?;
+    let points = solved.into_iter().map(|point| PathPoint {
         penalty: point.penalty.value(),
         status: point.status.name(),
-        support: point.support.clone(),
+        support: point.support,
         objective: point.objective,
         relative_gap: point.relative_gap,
         iterations: point.iterations,

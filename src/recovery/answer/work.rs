@@ -11,8 +11,8 @@ use super::super::held_out::thresholded;
 use super::super::penalty::SelectedPenalty;
 use super::super::{
     BootstrapError, BootstrapProgress, DECOMPOSED, FantopeProblem, FantopeSolver, Fit, HeldOut, Method, PathError,
-    PathPoint, Penalty, PenaltyChoice, PenaltyError, PenaltyPath, RecoveryError, SolverSettings, SolverStatus,
-    default_penalty, principal_components,
+    PathPoint, Penalty, PenaltyChoice, PenaltyError, RecoveryError, SequenceProgress, SolverSettings, SolverStatus,
+    default_penalty, default_penalty_sequence, principal_components, solve_sequence,
 };
 use super::question::{HeldOutUse, Question};
 use super::trust::Confidence;
@@ -137,16 +137,14 @@ impl Work<'_, '_, '_> {
     pub(super) fn solve_path(&mut self, points: usize) -> Result<Option<Vec<PathPoint>>, AnswerError> {
         let Self { question, source, watch } = self;
         let matrix = source.covariance.matrix();
-        let penalties = PenaltyPath::default_penalties(matrix, source.covariance.noise_deviation(), points)?;
+        let penalties = default_penalty_sequence(matrix, source.covariance.noise_deviation(), points)?;
         if !watch.begin(Part::Path, Some(penalties.len())) {
             return Ok(None);
         }
         let mut solved = Vec::with_capacity(penalties.len());
         let settings = SolverSettings::from(question.solver).for_sequence();
-        let outcome =
-            PenaltyPath::solve_into(&mut solved, matrix, question.rank, &penalties, &settings, &mut |state| {
-                watch.step(&Step::Path(*state))
-            });
+        let mut step = |state: &SequenceProgress| watch.step(&Step::Path(*state));
+        let outcome = solve_sequence(matrix, question.rank, &penalties, &settings, &mut step, &mut solved);
         match outcome {
             Err(PathError::Cancelled { total, .. }) if watch.is_late() => {
                 watch.missing(Part::Path, solved.len(), total);
