@@ -14,7 +14,7 @@ use ldp_pca::linalg::{symmetric_eigen, symmetric_eigenvalues};
 use ldp_pca::recovery::{
     FantopeProblem, FantopeSolver, Rank, SolverSettings, default_penalty, principal_components, project_onto_fantope,
 };
-use ldp_pca_simulation::SpikedEstimate;
+use ldp_pca_simulation::SpikedModel;
 use nalgebra::DMatrix;
 use rand::SeedableRng;
 
@@ -52,12 +52,12 @@ fn working_set(criterion: &mut Criterion) {
         [(100, 3.0, 0.5), (400, 3.0, 0.5), (1000, 3.0, 0.5), (2000, 3.0, 0.5), (400, 1.0, 1.0), (1000, 1.0, 1.0)]
     {
         let rank = Rank::new(RANK).unwrap();
-        let gap = SpikedEstimate::gap_of_signal(10.0, dimension, rank);
+        let gap = SpikedModel::gap_of_signal(10.0, dimension, rank);
         let noise = gap / (hardness * (dimension as f64).sqrt());
         let mut rng = chacha20::ChaCha8Rng::seed_from_u64(1);
-        let model = SpikedEstimate::draw(dimension, rank, 20, gap, noise, &mut rng).unwrap();
+        let model = SpikedModel::draw(dimension, rank, 10.0, Some(20), &mut rng).unwrap();
         let penalty = default_penalty(noise, dimension, factor).unwrap();
-        let problem = FantopeProblem::new(&model.sample(&mut rng), rank, penalty).unwrap();
+        let problem = FantopeProblem::new(&model.estimate(gap, noise, &mut rng), rank, penalty).unwrap();
         let solver = FantopeSolver::new(SolverSettings::default()).unwrap();
         let name = BenchmarkId::new(format!("hardness {hardness}, factor {factor}"), dimension);
         group.bench_with_input(name, &problem, |bencher, problem| {
@@ -70,8 +70,8 @@ fn working_set(criterion: &mut Criterion) {
 /// Five spikes on 20 rows, of gap 0.07, under symmetric noise.
 fn spiked_estimate(dimension: usize) -> DMatrix<f64> {
     let mut rng = chacha20::ChaCha8Rng::seed_from_u64(1);
-    let model = SpikedEstimate::draw(dimension, Rank::new(RANK).unwrap(), 20, 0.07, NOISE, &mut rng).unwrap();
-    model.sample(&mut rng)
+    let model = SpikedModel::draw(dimension, Rank::new(RANK).unwrap(), 10.0, Some(20), &mut rng).unwrap();
+    model.estimate(0.07, NOISE, &mut rng)
 }
 
 criterion_group!(benches, decompositions, working_set);

@@ -124,14 +124,14 @@ mod tests {
     use chacha20::ChaCha12Rng;
     use rand::SeedableRng;
 
-    use crate::SpikedEstimate;
+    use crate::SpikedModel;
 
     #[test]
     fn sparse_methods_find_a_sparse_truth_and_plain_components_everything() {
         let mut rng = ChaCha12Rng::seed_from_u64(3);
         let rank = Rank::new(2).unwrap();
-        let model = SpikedEstimate::draw(60, rank, 8, 0.2, 0.015, &mut rng).unwrap();
-        let estimate = Estimate { matrix: model.sample(&mut rng), noise: 0.015 };
+        let model = SpikedModel::draw(60, rank, 1.0, Some(8), &mut rng).unwrap();
+        let estimate = Estimate { matrix: model.estimate(0.2, 0.015, &mut rng), noise: 0.015 };
         let covariance = model.subspace().basis() * model.subspace().basis().transpose();
         let known = (model.subspace(), &covariance);
         let compared = ProjectionComparison::new(known, &estimate, Penalty::new(0.02).unwrap()).unwrap();

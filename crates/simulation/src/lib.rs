@@ -1,8 +1,8 @@
 //! What it takes to judge a collection: synthetic populations, trials, the answer without privacy, and an audit.
 //! Nothing that runs a collection belongs here, and `ldp-pca` depends on none of it.
 //!
-//! - [`SpikedModel`] and [`LeisureSurvey`] draw records whose components are known, [`SpikedEstimate`] a covariance as
-//!   an aggregator would see it.
+//! - [`SpikedModel`] and [`LeisureSurvey`] draw records whose components are known, the first also a covariance as an
+//!   aggregator would see it.
 //! - [`Trial`] sends a population through the real mechanisms, record by record or by drawing the sums of the reports
 //!   from their law, and measures the error of the recovered components.
 //! - [`ProjectionComparison`] and [`SupportCounts`] compare components with the true ones, feature by feature.
@@ -25,7 +25,6 @@ mod waves;
 pub use collection::{Collection, Estimate};
 pub use comparison::{Projection, ProjectionComparison, SupportCounts};
 pub use drawn::directions_mean;
-pub use estimate::SpikedEstimate;
 pub use like::TrialLike;
 pub use population::{PopulationError, SpikedModel, SpikedSpectrum};
 pub use second_moment::SecondMoment;

@@ -312,14 +312,9 @@ pub(super) fn average_mirrored<T: Scalar + Copy>(matrix: &mut DMatrix<T>, mean: 
     });
 }
 
-/// Visits every row and column above the diagonal, in tiles so that an entry and its mirror image stay in cache.
-///
-/// # Errors
-/// The first one of `visit`, which ends it.
-pub fn visit_above_diagonal<E>(
-    dimension: usize,
-    mut visit: impl FnMut(usize, usize) -> Result<(), E>,
-) -> Result<(), E> {
+/// Visits every row and column above the diagonal, in tiles so that an entry and its mirror image stay in cache. The
+/// first error ends it.
+fn visit_above_diagonal<E>(dimension: usize, mut visit: impl FnMut(usize, usize) -> Result<(), E>) -> Result<(), E> {
     const TILE: usize = 64;
     for column_tile in (0..dimension).step_by(TILE) {
         for row_tile in (0..=column_tile).step_by(TILE) {

@@ -14,9 +14,7 @@ mod selected;
 mod symmetric;
 
 pub(crate) use anderson::Anderson;
-pub use eigen::{
-    EigenError, SYMMETRY_TOLERANCE, SymmetricEigen, symmetric_eigen, symmetric_eigenvalues, visit_above_diagonal,
-};
+pub use eigen::{EigenError, SYMMETRY_TOLERANCE, SymmetricEigen, symmetric_eigen, symmetric_eigenvalues};
 pub(crate) use eigen::{exactly_symmetric_eigen, power_of_two_below};
 pub use krylov::{Krylov, lanczos};
 pub use leading::leading_eigen;

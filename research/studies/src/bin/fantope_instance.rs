@@ -21,7 +21,7 @@ use ldp_pca::mechanism::MechanismSpec;
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Rank, default_penalty};
-use ldp_pca_simulation::SpikedEstimate;
+use ldp_pca_simulation::SpikedModel;
 use nalgebra::{DMatrix, RealField};
 use npyz::{AutoSerialize, WriterBuilder as _};
 use rand::SeedableRng;
@@ -65,7 +65,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse();
     let dimension = arguments.dimension;
     let rank = Rank::new(arguments.rank)?;
-    let gap = arguments.gap.unwrap_or_else(|| SpikedEstimate::gap_of_signal(10.0, dimension, rank));
+    let gap = arguments.gap.unwrap_or_else(|| SpikedModel::gap_of_signal(10.0, dimension, rank));
     let (noise, usual_factor) = match arguments.reports {
         Some(reports) => (deviation_of_reports(dimension, reports)?, DEFAULT_PENALTY_FACTOR),
         None => (gap / (arguments.hardness * (dimension as f64).sqrt()), 0.5),
@@ -73,11 +73,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let factor = arguments.factor.unwrap_or(usual_factor);
 
     let mut rng = ChaCha8Rng::seed_from_u64(arguments.seed);
-    let model = SpikedEstimate::draw(dimension, rank, arguments.sparsity, gap, noise, &mut rng)?;
+    let model = SpikedModel::draw(dimension, rank, 10.0, Some(arguments.sparsity), &mut rng)?;
     if arguments.single {
-        write(&arguments.output, &model.sample::<f32, _>(&mut rng))?;
+        write(&arguments.output, &model.estimate::<f32, _>(gap, noise, &mut rng))?;
     } else {
-        write(&arguments.output, &model.sample::<f64, _>(&mut rng))?;
+        write(&arguments.output, &model.estimate::<f64, _>(gap, noise, &mut rng))?;
     }
     let description = json!({
         "matrix": arguments.output,

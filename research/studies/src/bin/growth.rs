@@ -17,7 +17,7 @@ use chacha20::ChaCha8Rng;
 use clap::Parser;
 use ldp_pca::linalg::SymmetricMatrix;
 use ldp_pca::recovery::{FantopeProblem, FantopeSolver, Rank, SolverSettings, default_penalty};
-use ldp_pca_simulation::SpikedEstimate;
+use ldp_pca_simulation::SpikedModel;
 use rand::SeedableRng;
 use svg::Document;
 use svg::node::element::{Circle, Line, Path, Rectangle, Text};
@@ -66,10 +66,11 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Seconds.
 fn solve(case: &Case, dimension: usize) -> Result<f64, Box<dyn Error>> {
     let rank = Rank::new(5)?;
-    let gap = SpikedEstimate::gap_of_signal(10.0, dimension, rank);
+    let gap = SpikedModel::gap_of_signal(10.0, dimension, rank);
     let noise = gap / (case.hardness * (dimension as f64).sqrt());
     let mut rng = ChaCha8Rng::seed_from_u64(1);
-    let estimate = SpikedEstimate::draw(dimension, rank, 20, gap, noise, &mut rng)?.sample::<f32, _>(&mut rng);
+    let model = SpikedModel::draw(dimension, rank, 10.0, Some(20), &mut rng)?;
+    let estimate = model.estimate::<f32, _>(gap, noise, &mut rng);
     let penalty = default_penalty(noise, dimension, case.factor)?;
     let problem = FantopeProblem::of_estimate(SymmetricMatrix::from_single(estimate)?, rank, penalty)?;
     let solver = FantopeSolver::new(SolverSettings { tolerance: TOLERANCE, ..SolverSettings::default() })?;
