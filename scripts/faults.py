@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Applies the faults of tests/faults.toml one by one, and names the test that notices each, and the ring it runs in.
 
-    python3 scripts/faults.py [--json] [NAME]...     (all without names)
+    python3 scripts/faults.py [NAME]...     (all without names)
 
 Works in a copy of the checkout, target/faults/tree. Faults in Rust that are expressions or statements are built once,
 all of them, each behind a switch; one of kind "text" takes a build of its own, and in JavaScript none. With a fault
@@ -10,7 +10,6 @@ runs the test that it names, or, where it names none, all unit tests of its crat
 Exit codes: 0 every fault is noticed, 1 one is not, or a test fails without a fault, 2 wrong usage.
 """
 
-import json
 import os
 import re
 import subprocess
@@ -41,9 +40,8 @@ slow-timeout = { period = "60s", terminate-after = 2 }
 FAILED = re.compile(r"^ *(?:FAIL|TIMEOUT|SIG|ABORT|LEAK-FAIL)[^\[]*\[.*\] .*?(\S+)$", re.MULTILINE)
 
 
-def main(words):
+def main(names):
     faults = tomllib.loads((ROOT / "tests/faults.toml").read_text())["fault"]
-    names = [word for word in words if word != "--json"]
     if unknown := set(names) - {fault["name"] for fault in faults}:
         print(f"no fault is named {', '.join(sorted(unknown))}\n\n{__doc__}", file=sys.stderr)
         return 2
@@ -67,12 +65,9 @@ def main(words):
         write(tree | {file: alone.get(name, tree[file])})
         found[name] = first_failure(folder_of(fault), [fault["test"]] if "test" in fault else [], number)
         test, ring = found[name] or (f"NOT NOTICED by {fault.get('test', 'any test')}: {fault['promise']}", "")
-        print(f"{name:48} {ring:10}  {test}", file=sys.stderr if "--json" in words else sys.stdout, flush=True)
+        print(f"{name:48} {ring:10}  {test}", flush=True)
     rings = [one[1] for one in found.values() if one]
-    if "--json" in words:
-        print(json.dumps({name: one and dict(zip(("test", "ring"), one)) for name, one in found.items()}, indent=2))
-    else:
-        print(f"{len(rings)} of {len(found)} faults are noticed, {rings.count('make test')} of them by `make test`")
+    print(f"{len(rings)} of {len(found)} faults are noticed, {rings.count('make test')} of them by `make test`")
     return 0 if len(rings) == len(found) else 1
 
 

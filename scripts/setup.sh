@@ -322,16 +322,11 @@ webkit() {
     fi
 }
 
-# install_browser "what" VARIABLE package...: Debian's packages, or on a Mac the casks.
+# install_browser "what" VARIABLE package...: Debian's packages.
 install_browser() {
-    local what=$1 variable=$2 casks
+    local what=$1 variable=$2
     shift 2
-    if [ "$(uname)" = Darwin ]; then
-        case $variable in CHROME_BIN) casks="google-chrome chromedriver" ;; *) casks=firefox ;; esac
-        have brew || fail "$what: needed for the browser tests" "brew install --cask $casks"
-        # shellcheck disable=SC2086 # a list of words
-        run "installing $casks" brew install --cask $casks
-    elif have apt-get; then
+    if have apt-get; then
         install_packages "$what" "for the browser tests" "$@"
     else
         fail "$what: needed for the browser tests" "install with the system's package manager, or set $variable"

@@ -251,7 +251,7 @@ public_items() {
     chmod +x "$rustdoc"
     # Of all crates, as the documentation after it: what both need is compiled once.
     RUSTDOC=$rustdoc RUSTDOCFLAGS="-Z unstable-options --output-format json" cargo doc --quiet "${CRATES[@]}" --no-deps
-    node scripts/public-items.js --limit 300 "$(target_directory)/doc/ldp_pca.json"
+    node scripts/public-items.js "$(target_directory)/doc/ldp_pca.json"
 }
 
 rust_tests_in_browser() {
