@@ -1,6 +1,5 @@
-// The number of items that the library offers, as rustdoc shows them. Fails where it is too large. An item under several
-// names counts once.
-// Not counted are variants, fields, implementations of traits, and documents.
+// The number of items that the library offers, as rustdoc shows them. Fails where it is too large. An item under
+// several names counts once. Not counted are variants, fields, implementations of traits, and documents.
 //
 // usage: node scripts/public-items.js [--list] [FILE]
 //   --list      prints the paths

@@ -1,6 +1,5 @@
 //! Rows of text under a schema, and a schema from rows of text.
 
-use core::fmt::{self, Display};
 use std::io::Read;
 
 use ldp_pca::internal::decimal::plural;
@@ -134,24 +133,15 @@ pub struct Sample {
 }
 
 /// Why there is no schema of a sample.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SampleError {
     /// What was read has none.
-    Schema(SchemaError),
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
     /// The file may say something else than what was read. A schema is public, so that must be settled first.
+    #[error("{0}")]
     Doubt(String),
 }
-
-impl Display for SampleError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Schema(error) => error.fmt(f),
-            Self::Doubt(what) => f.write_str(what),
-        }
-    }
-}
-
-impl core::error::Error for SampleError {}
 
 impl Sample {
     /// Starts for the rows of a text file, whose schema is to be public: it states how the file is read, where nothing
@@ -221,7 +211,7 @@ impl Sample {
     pub fn finish(self) -> Result<Inferred, SampleError> {
         let in_doubt = |doubt: Option<String>| doubt.map_or(Ok(()), |doubt| Err(SampleError::Doubt(doubt)));
         in_doubt(self.doubts.as_ref().and_then(Doubts::of_lines))?;
-        let mut inferred = self.inference.finish().map_err(SampleError::Schema)?;
+        let mut inferred = self.inference.finish()?;
         in_doubt(self.doubts.and_then(|doubts| doubts.of_schema(&inferred)))?;
         inferred.schema = inferred.schema.with_dialect(self.dialect);
         Ok(inferred)
