@@ -1,6 +1,6 @@
 //! The rows of a text file, and the lines they start on.
 
-use core::fmt::{self, Display};
+use core::fmt::Display;
 use core::mem;
 use core::ops::Range;
 use std::io::{self, Chain, Cursor, Read};
@@ -141,7 +141,8 @@ pub struct TextOptions {
 }
 
 /// Why a file cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{what}", line.map(|line| format!("line {line}: ")).unwrap_or_default())]
 pub struct Problem {
     /// The line, where it is of one.
     pub line: Option<u64>,
@@ -156,17 +157,6 @@ impl Problem {
         Self { line: Some(line), of_options: false, what: what.to_string() }
     }
 }
-
-impl Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            Some(line) => write!(f, "line {line}: {}", self.what),
-            None => f.write_str(&self.what),
-        }
-    }
-}
-
-impl core::error::Error for Problem {}
 
 /// One row.
 #[derive(Clone, Debug)]
