@@ -28,13 +28,8 @@ FONTS = "Matplotlib is building the font cache"
 def executed(notebook: Any) -> Any:
     """Run it in a kernel of its own, in an empty folder."""
     with tempfile.TemporaryDirectory() as folder:
-        client = NotebookClient(
-            notebook,
-            kernel_name="python3",
-            timeout=600,
-            resources={"metadata": {"path": folder}},
-        )
-        client.execute()
+        resources = {"metadata": {"path": folder}}
+        NotebookClient(notebook, kernel_name="python3", timeout=600, resources=resources).execute()
     for cell in notebook.cells:
         cell.metadata = {}
         # What matplotlib says on a slow machine, the first time.
@@ -48,13 +43,7 @@ def executed(notebook: Any) -> Any:
                 # It has the class and the size in memory.
                 output.data["text/plain"] = "a picture"
             output.get("metadata", {}).clear()
-    notebook.metadata = {
-        "kernelspec": {
-            "display_name": "Python 3",
-            "language": "python",
-            "name": "python3",
-        }
-    }
+    notebook.metadata = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
     return notebook
 
 

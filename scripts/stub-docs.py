@@ -30,11 +30,7 @@ def document(nodes: list[ast.stmt], owner: object, indent: str) -> None:
         lines = [] if text is None else text.splitlines()
         inner = indent + "    "
         if len(lines) > 1:
-            lines = [
-                lines[0],
-                *(inner + line if line else "" for line in lines[1:]),
-                inner,
-            ]
+            lines = [lines[0], *(inner + line if line else "" for line in lines[1:]), inner]
         docs = [ast.Expr(ast.Constant("\n".join(lines)))] if lines else []
         node.body = [*docs, *body] or [ast.Expr(ast.Constant(...))]
         if isinstance(node, ast.ClassDef):
@@ -53,16 +49,7 @@ def is_nothing(node: ast.stmt) -> bool:
 
 def ruff(text: str, *arguments: str) -> str:
     """Return the stub as ruff has it."""
-    command = [
-        sys.executable,
-        "-m",
-        "ruff",
-        *arguments,
-        "--quiet",
-        "--stdin-filename",
-        str(STUB),
-        "-",
-    ]
+    command = [sys.executable, "-m", "ruff", *arguments, "--quiet", "--stdin-filename", str(STUB), "-"]
     return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
 
 

@@ -1,7 +1,7 @@
 //! How good the patterns are, and what more people would show.
 
 use ldp_pca::prediction::{Planner, Spectrum};
-use ldp_pca::recovery::{Answer, Confidence, Interval, Rank};
+use ldp_pca::recovery::{Answer, Interval, Rank};
 use ldp_pca::task::Task;
 use ldp_pca_pictures::numbers::grouped;
 use maud::{Markup, html};
@@ -15,27 +15,15 @@ const MOST_PLANNED: usize = 32;
 /// A share of the structure that more people would hardly raise.
 const ENOUGH: f64 = 0.95;
 
-/// The share of the structure found: as predicted of plain components, between which bounds, and against a reference.
-struct ShareFound {
-    predicted: Option<f64>,
-    interval: Option<(Interval, f64)>,
-    exact: Option<f64>,
+/// The share of the structure found, as it is predicted of plain components.
+fn predicted(answer: &Answer) -> Option<f64> {
+    answer.trust.predicted.as_ref().filter(|_| answer.found.penalty().is_none())?.share_found
 }
 
-impl ShareFound {
-    fn of(answer: &Answer) -> Self {
-        let trust = &answer.trust;
-        let interval = |found: &Confidence| Some((found.share_found?, found.level));
-        Self {
-            predicted: trust
-                .predicted
-                .as_ref()
-                .filter(|_| answer.found.penalty().is_none())
-                .and_then(|found| found.share_found),
-            interval: trust.confidence.as_ref().and_then(interval),
-            exact: trust.compared.as_ref().and_then(|compared| compared.reference.share_found),
-        }
-    }
+/// The bounds of that share, with their level.
+fn interval(answer: &Answer) -> Option<(Interval, f64)> {
+    let found = answer.trust.confidence.as_ref()?;
+    Some((found.share_found?, found.level))
 }
 
 pub(crate) fn section(answer: &Answer) -> Markup {
@@ -54,7 +42,7 @@ pub(crate) fn section(answer: &Answer) -> Markup {
                     "100\u{a0}% would be the true patterns, and random ones show 0\u{a0}%: statisticians call it the \
                     share found of the structure. The number takes the answers to vary alike in all directions, except \
                     for the patterns."
-                    @if ShareFound::of(answer).interval.is_some() {
+                    @if interval(answer).is_some() {
                         " docs/inference.md of ldp-pca says how often the interval holds."
                     }
                 }
@@ -65,14 +53,14 @@ pub(crate) fn section(answer: &Answer) -> Markup {
 
 /// The share of the structure found.
 fn found(answer: &Answer) -> Markup {
-    let share = ShareFound::of(answer);
+    let exact = answer.trust.compared.as_ref().and_then(|compared| compared.reference.share_found);
     html! {
-        @if let Some((Interval { lower, upper, .. }, level)) = share.interval {
+        @if let Some((Interval { lower, upper, .. }, level)) = interval(answer) {
             p .lead {
                 "With " (percent(level)) " confidence, these patterns show between "
                 strong { (percent(lower)) " and " (percent(upper)) } " of what the true ones would."
             }
-        } @else if let Some(share) = share.predicted {
+        } @else if let Some(share) = predicted(answer) {
             p .lead {
                 @if answer.buried() == 0 {
                     "Expected: these patterns show " strong { (percent(share)) } " of what the true ones would, "
@@ -85,7 +73,7 @@ fn found(answer: &Answer) -> Markup {
         } @else {
             p { "How much of the true patterns these show cannot be predicted here." }
         }
-        @if let Some(share) = share.exact {
+        @if let Some(share) = exact {
             p {
                 "Compared with the records themselves, these patterns show " strong { (percent(share)) } " of what the \
                 true ones would."
@@ -121,7 +109,7 @@ fn captured(answer: &Answer) -> Markup {
 /// What to do where it is too noisy.
 pub(crate) fn more_people(task: &Task, answer: &Answer) -> Markup {
     let planned = planned(task, answer).unwrap_or_default();
-    let is_enough = ShareFound::of(answer).predicted.is_some_and(|share| share >= ENOUGH);
+    let is_enough = predicted(answer).is_some_and(|share| share >= ENOUGH);
     let standing = answer.standing_out();
     let is_found = |&index: &usize| {
         let missed = answer.trust.predicted.as_ref().and_then(|predicted| predicted.per_component.get(index));
