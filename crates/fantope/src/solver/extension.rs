@@ -5,6 +5,7 @@ use nalgebra::{DMatrix, DVector};
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 
+use super::SolverSettings;
 use super::cross::{Canceller, Multipliers};
 use super::thresholded::Thresholded;
 use crate::FantopeError;
@@ -59,13 +60,10 @@ pub(super) struct Evidence {
 
 /// How much to spend on a bound.
 pub(super) struct Effort<'a> {
-    pub(super) seed: u64,
+    pub(super) settings: SolverSettings,
     /// The number of this certificate, from 1, continued from the solution that the run started from: each has its own
     /// random vector, because the matrix depends on those of all earlier ones.
     pub(super) number: u64,
-    /// Probability that any certificate is wrong.
-    pub(super) failure: f64,
-    pub(super) exact_dimension: usize,
     /// Whether a bound is good enough.
     pub(super) wanted: &'a dyn Fn(f64) -> bool,
 }
@@ -142,7 +140,7 @@ impl<'a> Extension<'a> {
         // Over all certificates, and all numbers of steps of each, the failure probabilities add up to at most the
         // stated one.
         let number = effort.number as f64;
-        let failure = effort.failure / (number * (number + 1.0) * STEPS.len() as f64);
+        let failure = effort.settings.failure / (number * (number + 1.0) * STEPS.len() as f64);
         let mut choices = STEPS.into_iter().peekable();
         let (krylov, estimate, mut bound) = loop {
             let steps = choices.next().expect("the loop ends with the last of them");
@@ -156,10 +154,10 @@ impl<'a> Extension<'a> {
                 break (krylov, estimate, bound);
             }
         };
-        let mut certificate = Certificate::Probable { failure: effort.failure };
-        let close = (effort.wanted)(estimate);
+        let mut certificate = Certificate::Probable { failure: effort.settings.failure };
+        let (dimension, close) = (problem.dimension(), (effort.wanted)(estimate));
         let undecided = close && !(effort.wanted)(bound);
-        if close && problem.dimension() <= CHEAP || undecided && problem.dimension() <= effort.exact_dimension {
+        if close && dimension <= CHEAP || undecided && dimension <= effort.settings.exact_dimension {
             let exact = self.exact_bound(problem)?;
             // A certain bound is worth more than one that is smaller by a rounding margin.
             if exact < bound || (effort.wanted)(exact) {
@@ -237,7 +235,7 @@ impl<'a> Extension<'a> {
 
     /// Krylov space of the matrix on the complement of `Q`, from a random start.
     fn complement(&self, effort: &Effort<'_>, steps: usize) -> Result<Krylov, FantopeError> {
-        let mut start = random_direction(effort.seed, effort.number, self.thresholded.dimension());
+        let mut start = random_direction(effort.settings.seed, effort.number, self.thresholded.dimension());
         self.project_out(&mut start);
         let mut inner = start.clone();
         let mut apply = |x: &DVector<f64>, y: &mut DVector<f64>| {
@@ -309,7 +307,6 @@ fn leading_count(values: &DVector<f64>, rank: usize, positive: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::SolverSettings;
     use super::super::tests::spike_in_noise;
     use super::super::working_set::WorkingSet;
     use super::*;
@@ -343,7 +340,7 @@ mod tests {
     }
 
     fn effort(number: u64, failure: f64, wanted: &dyn Fn(f64) -> bool) -> Effort<'_> {
-        Effort { seed: 5, number, failure, exact_dimension: 1500, wanted }
+        Effort { settings: SolverSettings { seed: 5, failure, ..SolverSettings::default() }, number, wanted }
     }
 
     /// `S − Z` of the evidence, entry by entry as it is stored, and the sum of its largest eigenvalues by nalgebra.
@@ -532,7 +529,8 @@ mod tests {
                 let middle = 0.5 * (estimate + bound);
                 let wanted = |value: f64| value <= middle;
                 let with = |exact_dimension| {
-                    let effort = Effort { exact_dimension, ..effort(1, 1e-15, &wanted) };
+                    let mut effort = effort(1, 1e-15, &wanted);
+                    effort.settings.exact_dimension = exact_dimension;
                     let evidence = extension.evidence(scaled, &effort).unwrap();
                     (evidence.bound, evidence.certificate)
                 };

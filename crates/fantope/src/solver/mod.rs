@@ -364,7 +364,14 @@ impl Run<'_> {
             if gap < 0.9 * least_gap {
                 (least_gap, last_progress) = (gap, self.iterations);
             }
-            let report = self.report(gap);
+            let report = Progress {
+                iterations: self.iterations,
+                max_iterations: self.settings.max_iterations,
+                working_set: self.working.rows.len(),
+                relative_gap: self.relative_gap(),
+                working_set_gap: gap,
+                tolerance: self.settings.tolerance,
+            };
             let interrupted = (self.progress)(&report).is_break();
             let patience = PATIENCE.0.max((PATIENCE.1 * self.iterations as f64) as usize);
             let standstill = self.iterations - last_progress >= patience || self.splitting.stands_still();
@@ -424,10 +431,8 @@ impl Run<'_> {
     fn certify(&mut self, block: &Block, spare: bool) -> Result<Verdict, FantopeError> {
         let value = self.best.primal.as_ref().map_or(f64::NEG_INFINITY, |best| best.value);
         let effort = Effort {
-            seed: self.settings.seed,
+            settings: *self.settings,
             number: self.certificates() + 1,
-            failure: self.settings.failure,
-            exact_dimension: self.settings.exact_dimension,
             wanted: &|bound| self.scaled.relative_gap(value, bound) <= self.settings.tolerance,
         };
         let verdict = if self.working.is_everything(&self.scaled) {
@@ -483,17 +488,6 @@ impl Run<'_> {
     fn relative_gap(&self) -> f64 {
         let value = self.best.primal.as_ref().map_or(f64::NEG_INFINITY, |best| best.value);
         self.scaled.relative_gap(value, self.best_bound())
-    }
-
-    fn report(&self, working_set_gap: f64) -> Progress {
-        Progress {
-            iterations: self.iterations,
-            max_iterations: self.settings.max_iterations,
-            working_set: self.working.rows.len(),
-            relative_gap: self.relative_gap(),
-            working_set_gap,
-            tolerance: self.settings.tolerance,
-        }
     }
 
     fn into_solution(self, problem: &FantopeProblem, status: SolverStatus) -> Result<FantopeSolution, FantopeError> {
