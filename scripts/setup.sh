@@ -287,27 +287,31 @@ install_packages() {
 
 chromium() {
     local names=(chromium chromium-driver)
-    if ! browser_found chromium || ! have chromedriver; then
-        # Ubuntu has its own names for them.
-        if is_ubuntu; then names=(chromium-browser chromium-chromedriver); fi
-        install_browser "Chromium and chromedriver" CHROME_BIN "${names[@]}"
-        browser_found chromium ||
-            fail "no Chromium was found even after installing it" "set CHROME_BIN to its executable"
-        have chromedriver || fail "no chromedriver was found even after installing it" "put it on PATH"
-    fi
+    # Ubuntu has its own names for them.
+    if is_ubuntu; then names=(chromium-browser chromium-chromedriver); fi
+    browser chromium "Chromium" CHROME_BIN "${names[@]}"
+    have chromedriver || install_packages "chromedriver" "for the browser tests" "${names[1]}"
+    have chromedriver || fail "no chromedriver was found even after installing it" "put it on PATH"
     ok "browser $(node tests/browser/chromium.js) with $(command -v chromedriver)"
 }
 
 firefox() {
+    # Debian has the extended support release, Ubuntu the other.
     local name=firefox-esr
-    if ! browser_found firefox; then
-        # Debian has the extended support release, Ubuntu the other.
-        if is_ubuntu; then name=firefox; fi
-        install_browser "Firefox" FIREFOX_BIN "$name"
-        browser_found firefox ||
-            fail "no Firefox was found even after installing it" "set FIREFOX_BIN to its executable"
-    fi
+    if is_ubuntu; then name=firefox; fi
+    browser firefox "Firefox" FIREFOX_BIN "$name"
     ok "browser $(node tests/browser/firefox.js)"
+}
+
+# browser NAME "what" VARIABLE package...: Debian's packages, where the tests do not find the browser.
+browser() {
+    local name=$1 what=$2 variable=$3
+    shift 3
+    if browser_found "$name"; then return; fi
+    have apt-get ||
+        fail "$what: needed for the browser tests" "install with the system's package manager, or set $variable"
+    install_packages "$what" "for the browser tests" "$@"
+    browser_found "$name" || fail "no $what was found even after installing it" "set $variable to its executable"
 }
 
 # Tests skip it where there is none.
@@ -319,17 +323,6 @@ webkit() {
         ok "browser $(node tests/browser/webkit.js)"
     else
         ok "no WebKit: its visits are skipped"
-    fi
-}
-
-# install_browser "what" VARIABLE package...: Debian's packages.
-install_browser() {
-    local what=$1 variable=$2
-    shift 2
-    if have apt-get; then
-        install_packages "$what" "for the browser tests" "$@"
-    else
-        fail "$what: needed for the browser tests" "install with the system's package manager, or set $variable"
     fi
 }
 

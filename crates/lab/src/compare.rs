@@ -10,7 +10,6 @@
 
 use chacha20::ChaCha12Rng;
 use js_sys::Date;
-use nalgebra::DMatrix;
 use rand::SeedableRng;
 use serde::Serialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
@@ -170,8 +169,9 @@ impl Asked {
             return self.simulated(signal);
         }
         let sample = if self.count > 0 {
-            let moments = symmetric(&matrix(numbers, self.dimension, self.dimension)?);
-            Sample::from_second_moment(moments, self.count, self.largest_norm)
+            let moments = matrix(numbers, self.dimension, self.dimension)?;
+            let symmetric = (&moments + moments.transpose()) * 0.5;
+            Sample::from_second_moment(symmetric, self.count, self.largest_norm)
         } else {
             Sample::new(self.dimension, numbers.to_vec())
         };
@@ -215,10 +215,6 @@ impl Asked {
         let moments = trial.collect(rng, |_| {}).map_err(thrown)?.second_moment;
         Sample::from_second_moment(moments, records, 1.0).map_err(thrown)
     }
-}
-
-fn symmetric(moments: &DMatrix<f64>) -> DMatrix<f64> {
-    (moments + moments.transpose()) * 0.5
 }
 
 impl MethodFacts {

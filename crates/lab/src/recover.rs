@@ -169,9 +169,8 @@ pub(crate) fn solve_path(
     let penalties = default_penalty_sequence(estimate, noise, points);
     let penalties = penalties.map_err(|error| thrown(PenaltyError::from(error)))?;
     let settings = SolverSettings::default().for_sequence();
-    let mut progress = |state: &SequenceProgress| {
-        watch.call(state.solved, state.total, f64::INFINITY).map_break(|_| ())
-    };
+    let mut progress =
+        |state: &SequenceProgress| watch.call(state.solved, state.total, f64::INFINITY).map_break(|_| ());
     let mut solved = vec![];
     let outcome = solve_sequence(estimate, rank, &penalties, &settings, &mut progress, &mut solved);
     watch.finish()?;

@@ -252,7 +252,7 @@ impl SimulatedCollection {
         let facts = ComparedFacts {
             penalty: penalty.value(),
             relative_gap: found.relative_gap,
-            projections: projections.map(ProjectionFacts::from),
+            projections: projections.map(projection_facts),
         };
         object_with(&facts, "matrices", &matrices)
     }
@@ -267,11 +267,8 @@ impl SimulatedCollection {
     }
 }
 
-impl From<Projection> for ProjectionFacts {
-    fn from(projection: Projection) -> Self {
-        let Projection { matrix, recovered: Recovered { share_found, sin_theta_squared }, support, counts } =
-            projection;
-        let leverages = matrix.diagonal().as_slice().to_vec();
-        Self { share_found, sin_theta_squared, leverages, support, counts }
-    }
+fn projection_facts(Projection { matrix, recovered, support, counts }: Projection) -> ProjectionFacts {
+    let Recovered { share_found, sin_theta_squared } = recovered;
+    let leverages = matrix.diagonal().as_slice().to_vec();
+    ProjectionFacts { share_found, sin_theta_squared, leverages, support, counts }
 }
