@@ -164,13 +164,6 @@ mod tests {
     }
 
     #[test]
-    fn ordered_kinds_are_cut_by_a_threshold() {
-        let counts = counts([&[1, 99, 300, 600], &[600, 300, 100, 0]], [&[1, 1, 1, 1], &[1, 1, 1, 1]]);
-        assert_eq!(counts.choose(0, 4, 0.0, 0.005)[0], 3);
-        assert_eq!(counts.choose(1, 4, 0.0, 0.005)[0], 0);
-    }
-
-    #[test]
     fn delta_is_taken_off_before_the_ratio() {
         let counts = counts([&[1, 1], &[1, 1]], [&[60_000, 40_000], &[20_000, 80_000]]);
         let bounds = [0.0, 0.1, 0.3, 0.5].map(|delta| counts.judge(0, &[0], delta, 0.005).bound);
@@ -180,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_place_in_the_order_is_first_or_last() {
+    fn ordered_kinds_are_cut_by_a_threshold_and_others_are_first_or_last() {
         let counts = counts([&[1, 99, 300, 600, 0, 90], &[600, 300, 100, 0, 0, 0]], [&[1; 6], &[1; 6]]);
         assert_eq!(counts.choose(0, 4, 0.0, 0.005)[..2], [5, 3]);
         assert_eq!(counts.choose(1, 4, 0.0, 0.005)[0], 0);
