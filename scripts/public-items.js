@@ -13,23 +13,8 @@ const FILE = fileURLToPath(new URL("../target/doc/ldp_pca.json", import.meta.url
 /** The most that there may be. */
 const LIMIT = 300;
 
-/** The kinds of items that count, by rustdoc's names. */
-const COUNTED = new Set([
-  "module",
-  "struct",
-  "enum",
-  "union",
-  "trait",
-  "trait_alias",
-  "function",
-  "constant",
-  "static",
-  "type_alias",
-  "assoc_const",
-  "assoc_type",
-  "macro",
-  "proc_macro",
-]);
+/** The kinds that do not count, by rustdoc's names. */
+const OTHERS = new Set(["extern_crate", "extern_type", "impl", "primitive", "struct_field", "variant"]);
 
 /** The path of every item that can be reached from the root, by the first way to it. */
 function publicItems({ index, root }) {
@@ -45,7 +30,7 @@ function publicItems({ index, root }) {
       else visit(inner.id, prefix, inner.name);
       return;
     }
-    if (!COUNTED.has(kind) || found.has(id)) return;
+    if (OTHERS.has(kind) || found.has(id)) return;
     const path = [...prefix, renamed ?? item.name];
     found.set(id, path.join("::"));
     if (kind === "module" || kind === "trait") inner.items.forEach((child) => visit(child, path));
