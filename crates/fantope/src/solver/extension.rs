@@ -386,22 +386,36 @@ mod tests {
         }
     }
 
-    /// From all eigenvalues: above the sum by the rounding margin and no more.
+    /// From all eigenvalues, above the sum by the rounding margin and no more; and from the true largest eigenvalue of
+    /// the complement, no less than it.
     #[test]
     fn an_exact_bound_is_the_sum_of_eigenvalues_and_its_margin() {
+        let mut coupled = 0;
         for problem in problems() {
             for iterations in [0, 5, 40] {
                 extended(&problem, iterations, |scaled, extension| {
                     let found = extension.exact_bound(scaled).unwrap();
                     let evidence = extension.evidence(scaled, &effort(1, 1e-15, &|_| false)).unwrap();
                     let (matrix, sum) = dense(&problem, scaled, evidence.dual);
-                    let size = scaled.dimension() as f64 * centred(matrix, scaled).norm();
+                    let matrix = centred(matrix, scaled);
+                    let (d, count) = (scaled.dimension(), extension.leading.ncols());
+                    let size = d as f64 * matrix.norm();
                     let margin = 4.0 * f64::EPSILON * scaled.rank as f64 * (size + 4.0) * scaled.scale;
                     let above = scaled.in_units(found) - sum;
                     assert!(above > 0.8 * margin && above < 1.2 * margin, "{above:e} {margin:e}");
+                    let mut leading = DMatrix::zeros(d, count);
+                    for (place, row) in extension.rows.iter().enumerate() {
+                        leading.set_row(*row, &extension.leading.row(place));
+                    }
+                    let projector = DMatrix::identity(d, d) - &leading * leading.transpose();
+                    let beta = (&projector * matrix * &projector).symmetric_eigenvalues().max();
+                    let found = scaled.in_units(extension.sum_of_largest(beta).unwrap());
+                    assert!(found >= sum - 1e-12, "{found} {sum}");
+                    coupled += usize::from(extension.coupling.trace() > 0.01 * scaled.penalty);
                 });
             }
         }
+        assert!(coupled > 0, "rows that are not cancelled occur");
     }
 
     /// Where the certificate wants a bound that all eigenvalues give, it is from all of them, and says so.
@@ -416,32 +430,6 @@ mod tests {
                 assert_eq!(evidence.bound == exact, cheap, "{} {exact}", evidence.bound);
             });
         }
-    }
-
-    /// With the true largest eigenvalue of the complement, the sum is no less than that of the whole matrix.
-    #[test]
-    fn the_sum_of_the_largest_holds_for_the_true_complement() {
-        let mut coupled = 0;
-        for problem in problems() {
-            for iterations in [0, 5, 40] {
-                extended(&problem, iterations, |scaled, extension| {
-                    let evidence = extension.evidence(scaled, &effort(1, 1e-15, &|_| false)).unwrap();
-                    let (matrix, sum) = dense(&problem, scaled, evidence.dual);
-                    let matrix = centred(matrix, scaled);
-                    let (d, count) = (scaled.dimension(), extension.leading.ncols());
-                    let mut leading = DMatrix::zeros(d, count);
-                    for (place, row) in extension.rows.iter().enumerate() {
-                        leading.set_row(*row, &extension.leading.row(place));
-                    }
-                    let projector = DMatrix::identity(d, d) - &leading * leading.transpose();
-                    let beta = (&projector * matrix * &projector).symmetric_eigenvalues().max();
-                    let found = scaled.in_units(extension.sum_of_largest(beta).unwrap());
-                    assert!(found >= sum - 1e-12, "{found} {sum}");
-                    coupled += usize::from(extension.coupling.trace() > 0.01 * scaled.penalty);
-                });
-            }
-        }
-        assert!(coupled > 0, "rows that are not cancelled occur");
     }
 
     /// With all of the coupling on the first leading eigenvector, the complement may come before the last one that
