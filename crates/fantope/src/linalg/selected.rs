@@ -42,11 +42,8 @@ pub(crate) fn largest_eigen(matrix: &DMatrix<f64>, count: usize) -> Result<Optio
         diagonal: (0..dimension).map(|row| reduced[(row, row)]).collect(),
         beside: (1..dimension).map(|row| reduced[(row, row - 1)]).collect(),
     };
-    let Some(values) = tridiagonal.values() else { return Ok(None) };
-    let values = DVector::from_vec(values);
-    if scaled.verify_values(&values).is_err() {
-        return Ok(None);
-    }
+    let values = tridiagonal.values().map(DVector::from_vec);
+    let Some(values) = values.filter(|values| scaled.verify_values(values).is_ok()) else { return Ok(None) };
     let mut vectors = DMatrix::zeros(dimension, count);
     for (mut column, value) in vectors.column_iter_mut().zip(values.iter()) {
         column.copy_from_slice(&tridiagonal.vector(*value));
@@ -71,10 +68,8 @@ pub(crate) fn largest_eigen(matrix: &DMatrix<f64>, count: usize) -> Result<Optio
     let vectors = DMatrix::from_fn(dimension, count, |row, column| vectors[(row, column)]);
     let values = values.rows(0, count).into_owned();
     let defect = (&scaled.entries * vectors.column_sum() - &vectors * &values).norm();
-    if scaled.accept(defect, scaled.entries.norm() * (count as f64).sqrt()).is_err() {
-        return Ok(None);
-    }
-    Ok(Some(SymmetricEigen { values: values * scaled.scale, vectors }))
+    let accepted = scaled.accept(defect, scaled.entries.norm() * (count as f64).sqrt()).is_ok();
+    Ok(accepted.then(|| SymmetricEigen { values: values * scaled.scale, vectors }))
 }
 
 struct Tridiagonal {

@@ -319,26 +319,22 @@ impl Run<'_> {
             if self.relative_gap() <= self.settings.tolerance {
                 return Ok(SolverStatus::Optimal);
             }
-            match ended {
-                // A standstill on these rows says nothing about the problem while others are missing.
-                Some(SolverStatus::Stalled) if !evidence.growth.is_empty() => {
-                    self.grow(&evidence.growth);
-                    continue;
-                }
-                Some(status) => return Ok(status),
-                None => {}
+            let can_grow = !evidence.growth.is_empty();
+            // A standstill on these rows says nothing about the problem while others are missing.
+            let stands_still = can_grow && ended == Some(SolverStatus::Stalled);
+            if let Some(status) = ended.filter(|_| !stands_still) {
+                return Ok(status);
             }
             let block_gap = self.scaled.relative_gap(block.value, block.bound);
             let expected = self.scaled.relative_gap(block.value, evidence.estimate);
-            if expected > 2.0 * block_gap && !evidence.growth.is_empty() {
-                self.grow(&evidence.growth);
-            } else if block_gap > 0.8 * self.settings.tolerance {
+            let wants_rows = can_grow && (stands_still || expected > 2.0 * block_gap);
+            if !wants_rows && block_gap > 0.8 * self.settings.tolerance {
                 let step = if self.working.rows.len() <= FEW_ROWS { 0.0 } else { 0.1 * block_gap };
                 inner = step.max(0.8 * self.settings.tolerance);
-            } else if evidence.growth.is_empty() {
-                return Ok(SolverStatus::Stalled);
-            } else {
+            } else if can_grow {
                 self.grow(&evidence.growth);
+            } else {
+                return Ok(SolverStatus::Stalled);
             }
         }
     }
