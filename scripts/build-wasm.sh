@@ -93,7 +93,7 @@ build() {
         "$wasm" --output "$wasm"
     if [ "$1" != client ] && ! $quick; then wasm-opt -Oz "${features[@]}" "$wasm" --output "$wasm"; fi
     # As JavaScript beside it, for pages that load no other file.
-    if [ "$1" = client ]; then echo "export default \"$(base64 -w 0 "$wasm")\";" >"$wasm.js"; fi
+    if [ "$1" = client ]; then echo "export default \"$(base64 <"$wasm" | tr -d "\n")\";" >"$wasm.js"; fi
     (state "$out" && cksum "$module") >"$stamp"
     touch -r "$stamp.begun" "$stamp"
 }
