@@ -299,11 +299,6 @@ fn sum(aggregate: &mut Aggregate, task: &Task, reports: &[Report]) {
     aggregate.accumulate_with_repeats(task, reports, threads).expect("reports of this task");
 }
 
-/// Takes reports out of a sum that has them, and those with the ids that are left.
-fn take_out(aggregate: &mut Aggregate, task: &Task, reports: &[Report], left: Vec<ReportId>) {
-    aggregate.subtract(task, reports, left).expect("reports of this sum");
-}
-
 impl fmt::Debug for dyn TaskReports {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "TaskReports {{ task: {}, counts: {:?} }}", self.task().digest(), self.counts())

@@ -299,9 +299,9 @@ impl Database {
                 database.try_change(|change| change.put_row(&content.row))?;
             }
             // On a full disk it stays.
-            database.unemptied = match empty_log(&database.connection) {
+            database.unemptied = match checkpoint(&database.connection, "TRUNCATE") {
                 Err(error) if is_refusal(&error) => true,
-                emptied => !emptied?,
+                busy => busy?,
             };
             Ok((database, content))
         })?;
@@ -395,8 +395,8 @@ impl Database {
                 return Err(damage.into());
             }
             sum(total, task, &batch.reports);
-            for (report, bytes) in batch.reports.iter().zip(batch.bytes.chunks(report_bytes(task))) {
-                ids.mark(report.id(), mark(bytes));
+            for (report, frame) in batch.reports.iter().zip(batch.frames()) {
+                ids.mark(report.id(), mark(frame));
             }
             added = (added.0 + batch.reports.len() as u64, added.1 + batch.bytes.len() as u64);
             Ok(())
@@ -485,23 +485,12 @@ impl Database {
 
     /// Writes the log back into the file, as far as no reader needs it.
     pub(super) fn write_back(&mut self) -> Result<(), StoreError> {
-        self.trusted()?;
-        let written = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
-        let synced =
-            unless_doubtful(written, &mut self.doubt).map_err(Problem::from).and_then(|()| self.sync_counter());
-        synced.map_err(|problem| StoreError::database(&self.path(), problem))
+        self.checkpoint("PASSIVE").map(drop)
     }
 
     /// Writes the log back and leaves nothing in it, also on the disk. An error if a reader needs it.
     pub(super) fn empty_log(&mut self) -> Result<(), StoreError> {
-        self.trusted()?;
-        let emptied = empty_log(&self.connection);
-        let emptied = unless_doubtful(emptied, &mut self.doubt).map_err(Problem::from);
-        let synced = emptied.and_then(|emptied| {
-            fs::File::open(self.folder.join(LOG))?.sync_all()?;
-            self.sync_counter().map(|()| emptied)
-        });
-        self.unemptied = !synced.map_err(|problem| StoreError::database(&self.path(), problem))?;
+        self.unemptied = self.checkpoint("TRUNCATE")?;
         if !self.unemptied {
             return Ok(());
         }
@@ -509,27 +498,22 @@ impl Database {
         Err(StoreError::Refused { path: self.path(), problem: problem.to_owned() })
     }
 
+    /// Writes the log back; whether a reader kept it from that.
+    fn checkpoint(&mut self, mode: &str) -> Result<bool, StoreError> {
+        self.trusted()?;
+        in_file(&self.path(), || {
+            let busy = unless_doubtful(checkpoint(&self.connection, mode), &mut self.doubt)?;
+            if mode == "TRUNCATE" {
+                fs::File::open(self.folder.join(LOG))?.sync_all()?;
+            }
+            self.counter.as_mut().map_or(Ok(()), Counter::sync)?;
+            Ok(busy)
+        })
+    }
+
     /// Empties the log if it may hold what was erased.
     pub(super) fn erase_log(&mut self) -> Result<(), StoreError> {
         if self.unemptied { self.empty_log() } else { Ok(()) }
-    }
-
-    fn sync_counter(&mut self) -> Result<(), Problem> {
-        Ok(self.counter.as_mut().map_or(Ok(()), Counter::sync)?)
-    }
-
-    /// The batches that have one of these reports.
-    pub(super) fn find(&self, wanted: &HashSet<ReportId>) -> Result<Vec<i64>, StoreError> {
-        in_file(&self.path(), || {
-            let mut statement = self.connection.prepare("SELECT seq, ids FROM batches ORDER BY seq")?;
-            let (mut rows, mut found) = (statement.query([])?, Vec::new());
-            while let Some(row) = rows.next()? {
-                if ids_of(row.get_ref(1)?.as_blob()?).any(|id| wanted.contains(&id)) {
-                    found.push(row.get(0)?);
-                }
-            }
-            Ok(found)
-        })
     }
 }
 
@@ -571,34 +555,37 @@ impl Change<'_> {
         Ok(())
     }
 
-    /// Adds reports: their ids, and their bytes in runs.
-    pub(super) fn append(&mut self, ids: &[ReportId], runs: &[&[u8]], report_bytes: usize) -> Result<(), Problem> {
-        let each = (ROW_BYTES / report_bytes).max(1);
-        let mut frames = runs.iter().flat_map(|run| run.chunks(report_bytes));
+    /// Adds reports, each with its bytes.
+    pub(super) fn append(&mut self, reports: &[Report], frames: &[&[u8]]) -> Result<(), Problem> {
+        let each = frames.first().map_or(1, |frame| (ROW_BYTES / frame.len()).max(1));
         let mut statement = self.transaction.prepare("INSERT INTO batches VALUES (?1, ?2, ?3, ?4, ?5)")?;
-        let mut bytes = Vec::with_capacity(each.min(ids.len()) * report_bytes);
-        for ids in ids.chunks(each) {
-            bytes.clear();
-            frames.by_ref().take(ids.len()).for_each(|frame| bytes.extend_from_slice(frame));
-            let (seq, reports) = (self.state.last + 1, ids.len() as u64);
-            let ids = bytes_of(ids);
-            let checksum = checksum_of_batch(seq, reports, &ids);
-            statement.execute(params![seq, reports, checksum, ids, bytes])?;
+        for (reports, frames) in reports.chunks(each).zip(frames.chunks(each)) {
+            let (seq, count, ids) = (self.state.last + 1, reports.len() as u64, bytes_of(reports));
+            let (checksum, bytes) = (checksum_of_batch(seq, count, &ids), frames.concat());
+            statement.execute(params![seq, count, checksum, ids, bytes])?;
             self.state.tally.add(checksum);
-            (self.state.last, self.state.seen) = (seq, self.state.seen + reports);
+            (self.state.last, self.state.seen) = (seq, self.state.seen + count);
         }
         Ok(())
     }
 
-    /// Removes these reports from these batches, and passes them to `gone`. A batch with a damaged report is refused.
-    pub(super) fn remove(
-        &mut self,
-        task: &Task,
-        batches: &[i64],
-        ids: &HashSet<ReportId>,
-        gone: &mut Vec<Report>,
-    ) -> Result<(), Problem> {
-        self.removes |= !batches.is_empty();
+    /// Takes the reports with these ids out of their batches, and out of the sum of all. A batch with a damaged report
+    /// is refused.
+    pub(super) fn erase(&mut self, task: &Task, ids: &HashSet<ReportId>, sum: &mut Aggregate) -> Result<(), Problem> {
+        let (mut batches, mut left, mut gone) = (Vec::<i64>::new(), Vec::new(), Vec::new());
+        let mut all = self.transaction.prepare("SELECT seq, ids FROM batches ORDER BY seq")?;
+        let mut rows = all.query([])?;
+        while let Some(row) = rows.next()? {
+            let (stored, before) = (row.get_ref(1)?.as_blob()?, left.len());
+            left.extend(ids_of(stored).filter(|id| !ids.contains(id)));
+            if 16 * (left.len() - before) < stored.len() {
+                batches.push(row.get(0)?);
+            }
+        }
+        if batches.is_empty() {
+            return Ok(());
+        }
+        self.removes = true;
         let mut find = self.transaction.prepare(&StoredBatch::READ.replace("seq > ?1", "seq = ?1"))?;
         let update = "UPDATE batches SET n = ?2, checksum = ?3, ids = ?4, reports = ?5 WHERE seq = ?1";
         let mut update = self.transaction.prepare(update)?;
@@ -607,16 +594,16 @@ impl Change<'_> {
             if let Some(damage) = batch.damage() {
                 return Err(format!("{damage}: repair it before").into());
             }
-            let before = checksum_of_batch(*seq, batch.reports.len() as u64, &bytes_of(&batch.ids()));
+            let before = checksum_of_batch(seq, batch.reports.len() as u64, &bytes_of(&batch.reports));
             let removed = batch.extract(|id| ids.contains(&id));
             self.state.seen -= removed.len() as u64;
             gone.extend(removed);
-            let (reports, left) = (batch.reports.len() as u64, bytes_of(&batch.ids()));
-            let checksum = checksum_of_batch(*seq, reports, &left);
-            update.execute(params![seq, reports, checksum, left, batch.bytes])?;
+            let (count, ids) = (batch.reports.len() as u64, bytes_of(&batch.reports));
+            let checksum = checksum_of_batch(seq, count, &ids);
+            update.execute(params![seq, count, checksum, ids, batch.bytes])?;
             self.state.tally.total = self.state.tally.total.wrapping_sub(before.into()).wrapping_add(checksum.into());
         }
-        Ok(())
+        Ok(sum.subtract(task, &gone, left)?)
     }
 
     /// Records ids that are refused from now on, because their reports were erased.
@@ -716,13 +703,15 @@ impl StoredBatch {
         (self.lost > 0).then(|| format!("batch {} has {}", self.seq, plural(self.lost, "damaged report")))
     }
 
-    pub(super) fn ids(&self) -> Vec<ReportId> {
-        self.reports.iter().map(Report::id).collect()
+    /// The bytes of each report.
+    pub(super) fn frames(&self) -> Vec<&[u8]> {
+        self.bytes.chunks((self.bytes.len() / self.reports.len().max(1)).max(1)).collect()
     }
 }
 
-fn bytes_of(ids: &[ReportId]) -> Vec<u8> {
-    ids.iter().flat_map(|id| *id.as_bytes()).collect()
+/// The ids of these reports.
+fn bytes_of(reports: &[Report]) -> Vec<u8> {
+    reports.iter().flat_map(|report| *report.id().as_bytes()).collect()
 }
 
 fn ids_of(bytes: &[u8]) -> impl Iterator<Item = ReportId> {
@@ -833,9 +822,9 @@ fn rewrite_log(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes the log back into the file, and empties it, unless a reader needs it; returns whether that is done.
-fn empty_log(connection: &Connection) -> rusqlite::Result<bool> {
-    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0)).map(|busy| !busy)
+/// Writes the log back into the file; whether a reader kept it from that.
+fn checkpoint(connection: &Connection, mode: &str) -> rusqlite::Result<bool> {
+    connection.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |row| row.get(0))
 }
 
 /// Puts a repaired database, which is whole, in the place of the damaged one, whose parts were set aside, and removes
@@ -1064,7 +1053,7 @@ mod tests {
             fs::write(&file, &good).unwrap();
             let connection = connect(&file).unwrap();
             connection.execute_batch(change).unwrap();
-            empty_log(&connection).unwrap();
+            checkpoint(&connection, "TRUNCATE").unwrap();
             drop(connection);
             assert!(fs::read(&file).unwrap() != good, "{change}");
             assert!(open().is_err(), "{change}");

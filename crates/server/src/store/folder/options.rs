@@ -5,24 +5,19 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use crate::store::StoreMetrics;
-use crate::store::queue::MOST_WAITING;
 
 /// The options for writing a folder.
 #[derive(Clone, Debug)]
 pub(crate) struct FolderOptions {
-    /// Batches that may wait per task; beyond them commits are [`CommitError::Busy`](crate::store::CommitError::Busy).
-    pub(crate) queue: usize,
     /// Reports after which the sum is written, or bytes of reports, or of the sum if that is more: as many are summed
     /// again at a start after a crash.
     pub(crate) summed_reports: u64,
     pub(crate) summed_bytes: u64,
     /// Bytes in the log from which it is written back.
     pub(crate) log_bytes: u64,
-    /// Bytes of durable reports that may wait to be summed. Beyond them the writer waits, so that memory does not fill
+    /// Bytes of durable reports that may wait to be summed. Beyond them the writer sums, so that memory does not fill
     /// up.
     pub(crate) backlog_bytes: usize,
-    /// Bytes of reports that are summed together.
-    pub(crate) sum_bytes: usize,
     /// The store's metrics.
     pub(crate) metrics: StoreMetrics,
     /// Told why the server has to stop, if a disk is not to be trusted any more.
@@ -32,12 +27,10 @@ pub(crate) struct FolderOptions {
 impl Default for FolderOptions {
     fn default() -> Self {
         Self {
-            queue: MOST_WAITING,
             summed_reports: 1 << 17,
             summed_bytes: 256 << 20,
             log_bytes: 16 << 20,
-            backlog_bytes: 64 << 20,
-            sum_bytes: 8 << 20,
+            backlog_bytes: 32 << 20,
             metrics: StoreMetrics::default(),
             failed: Arc::new(watch::Sender::new(None)),
         }

@@ -1,33 +1,31 @@
-//! What the requests for a task and its writer share.
+//! What the threads of a task share: those of requests, the writer, and one that follows it with the sum.
 
+use std::mem;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, RwLock};
+use std::thread;
 
-use tokio::sync::oneshot;
+use tokio::sync::watch;
 
 use super::database::{Change, Database, Problem};
 use super::options::FolderOptions;
-use super::totals::Totals;
 use crate::locks::hold;
-use crate::store::{CommitError, ErasedReports, StoreError, TaskSettings};
-use ldp_pca::report::ReportId;
+use crate::store::{CommitError, Counts, StoreError, TaskSettings, sum};
+use ldp_pca::aggregate::Aggregate;
+use ldp_pca::report::Report;
 use ldp_pca::task::Task;
 
-/// Reports to erase, for somebody who waits.
-pub(super) struct Errand {
-    pub(super) ids: Vec<ReportId>,
-    pub(super) answer: oneshot::Sender<Result<ErasedReports, StoreError>>,
-}
-
-/// What requests and the writer share.
+/// What the threads of a task share.
 pub(super) struct Shared {
     pub(super) task: Task,
     pub(super) report_bytes: usize,
     pub(super) folder: PathBuf,
     pub(super) settings: RwLock<Arc<TaskSettings>>,
-    pub(super) totals: Arc<Totals>,
-    /// Erasures that are asked for.
-    pub(super) errands: Mutex<Vec<Errand>>,
+    pub(super) counts: watch::Sender<Counts>,
+    /// The sum of all reports but those that wait. Locked while reports are summed, so not for a request thread.
+    pub(super) sum: Mutex<Aggregate>,
+    /// Durable reports that wait to be summed, and their bytes. Locked after the sum where both are.
+    pub(super) waiting: Mutex<(Vec<Report>, usize)>,
     /// The bytes of the sum.
     pub(super) sum_bytes: u64,
     pub(super) options: FolderOptions,
@@ -36,6 +34,15 @@ pub(super) struct Shared {
 }
 
 impl Shared {
+    /// The sum of all reports that were counted when this was called, and maybe of newer ones: adds those that wait.
+    pub(super) fn whole(&self) -> MutexGuard<'_, Aggregate> {
+        let _watched = Watched(self);
+        let mut whole = hold(&self.sum);
+        let (reports, _) = mem::take(&mut *hold(&self.waiting));
+        sum(&mut whole, &self.task, &reports);
+        whole
+    }
+
     /// Uses the database.
     pub(super) fn with<T>(&self, work: impl FnOnce(&mut Database) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let closed = || self.refused(CommitError::Closed.to_string());
@@ -68,5 +75,17 @@ impl Shared {
     /// Whether it is unknown what the disk has of the last change.
     pub(super) fn is_doubtful(&self) -> bool {
         hold(&self.database).as_ref().is_some_and(|database| database.doubt().is_some())
+    }
+}
+
+/// Has the server stop if this thread panics meanwhile.
+pub(super) struct Watched<'a>(pub(super) &'a Shared);
+
+impl Drop for Watched<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            let told = format!("{}: what writes or sums its reports panicked", self.0.folder.display());
+            self.0.options.failed.send_replace(Some(told));
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! One task of a folder: its opening, and the interface that requests use.
 
+use std::sync::mpsc::{Sender, channel, sync_channel};
 use std::sync::{Arc, Mutex, RwLock};
 use std::thread::{self, JoinHandle};
 
@@ -7,11 +8,10 @@ use tokio::sync::{oneshot, watch};
 
 use super::database::{Content, Database, TaskRow};
 use super::options::FolderOptions;
-use super::shared::{Errand, Shared};
-use super::totals::{Summing, Totals};
-use super::writer::Writer;
+use super::shared::Shared;
+use super::writer::{Errand, Writer};
 use crate::locks::{hold, read_lock, write_lock};
-use crate::store::queue::CommitQueue;
+use crate::store::queue::{CommitQueue, MOST_WAITING};
 use crate::store::{At, CommitError, Counts, Damage, ErasedReports, StoreError, TaskReports, TaskSettings};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::report::{ReportId, report_bytes};
@@ -22,6 +22,7 @@ pub(crate) struct FolderTask {
     shared: Arc<Shared>,
     damage: Damage,
     queue: CommitQueue,
+    errands: Sender<Errand>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -29,35 +30,36 @@ impl FolderTask {
     /// Sums the reports that are not in the written sum, and starts the threads.
     pub(super) fn open(database: Database, mut content: Content, options: FolderOptions) -> Result<Self, StoreError> {
         let unsummed = database.complete_sum(&mut content)?;
-        let Content { row, mut ids, erased, sum: aggregate, .. } = content;
+        let Content { row, mut ids, erased: gone, sum, .. } = content;
         let TaskRow { task, settings, lost, damage: places, .. } = row;
-        for id in &erased {
+        for id in &gone {
             ids.insert(*id, None);
         }
-        let sum_bytes = 8 * aggregate.folds().iter().map(|fold| fold.sums().len() as u64).sum::<u64>();
-        let totals = Arc::new(Totals::new(aggregate, erased));
-        let (summing, backlog) = Summing::new(task.clone(), &totals, &options);
-        let (queue, waiting) = CommitQueue::new(options.queue);
+        let sum_bytes = 8 * sum.folds().iter().map(|fold| fold.sums().len() as u64).sum::<u64>();
+        let (queue, waits) = CommitQueue::new(MOST_WAITING);
+        let ((errands, asked), (due, summing)) = (channel(), sync_channel(1));
         let shared = Arc::new(Shared {
             report_bytes: report_bytes(&task),
             task,
             folder: database.folder.clone(),
             settings: RwLock::new(Arc::new(settings)),
-            totals,
-            errands: Mutex::default(),
+            counts: watch::Sender::new(Counts { records: sum.records(), duplicates: 0 }),
+            sum: Mutex::new(sum),
+            waiting: Mutex::default(),
             sum_bytes,
             options,
             database: Mutex::new(Some(database)),
         });
-        let writer = Writer { shared: Arc::clone(&shared), ids, backlog, unsummed, logged: 0 };
+        let writer = Writer { shared: Arc::clone(&shared), ids, gone, errands: asked, due, unsummed, logged: 0 };
+        let summed = Arc::clone(&shared);
         let start = |name: &str, work: Box<dyn FnOnce() + Send>| {
             thread::Builder::new().name(name.to_owned()).spawn(work).at("serve", &shared.folder)
         };
         let threads = Mutex::new(vec![
-            start("report-writer", Box::new(move || writer.run(waiting)))?,
-            start("report-sum", Box::new(move || summing.run()))?,
+            start("report-writer", Box::new(move || writer.run(waits)))?,
+            start("report-sum", Box::new(move || summing.iter().for_each(|()| drop(summed.whole()))))?,
         ]);
-        Ok(Self { damage: Damage { lost, places }, queue, threads, shared })
+        Ok(Self { damage: Damage { lost, places }, queue, errands, threads, shared })
     }
 
     /// Changes its settings.
@@ -75,7 +77,8 @@ impl FolderTask {
     /// Erases reports, and waits for it.
     pub(super) fn erase(&self, ids: &[ReportId]) -> Result<ErasedReports, StoreError> {
         let (answer, erased) = oneshot::channel();
-        hold(&self.shared.errands).push(Errand { ids: ids.to_owned(), answer });
+        // Where nobody takes it, the queue is closed.
+        let _ = self.errands.send(Errand { ids: ids.to_owned(), answer });
         let failed = |error: CommitError| self.shared.refused(format!("{error}: try again later"));
         // The writer looks for errands after each batch.
         self.queue.wake().map_err(failed)?;
@@ -112,11 +115,11 @@ impl TaskReports for FolderTask {
     }
 
     fn watch_counts(&self) -> watch::Receiver<Counts> {
-        self.shared.totals.counts.subscribe()
+        self.shared.counts.subscribe()
     }
 
     fn aggregate(&self) -> Result<Aggregate, StoreError> {
-        Ok(self.shared.totals.aggregate())
+        Ok(self.shared.whole().clone())
     }
 
     fn queue(&self) -> &CommitQueue {

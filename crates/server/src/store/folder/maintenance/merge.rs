@@ -9,10 +9,10 @@ use super::super::database::{Content, Database, TaskRow, in_file, now};
 use super::super::lock::Lock;
 use super::super::{check_set_aside, make_folders, make_task, sweep, task_folder, task_folders};
 use super::{Meter, Progress, read_batches, refuse_losses};
-use crate::store::{StoreError, TaskSettings, sum, take_out};
+use crate::store::{StoreError, TaskSettings, sum};
 use ldp_pca::internal::aggregate::MAX_RECORDS;
 use ldp_pca::internal::decimal::plural;
-use ldp_pca::report::{ReportId, report_bytes};
+use ldp_pca::report::ReportId;
 use ldp_pca::task::TaskDigest;
 
 /// The result for one task.
@@ -141,18 +141,13 @@ fn merge_task(
     let Content { row, mut ids, erased: known, sum: mut total, .. } = content;
     let erased: HashSet<ReportId> = parts.iter().flat_map(|part| part.content.erased.iter().copied()).collect();
     let gone: HashSet<ReportId> = erased.iter().copied().filter(|id| ids.contains(*id)).collect();
-    let batches = database.find(&gone)?;
     let mut merged = MergedTask { task: digest.to_string(), added: 0, duplicates: 0, reports: 0, lost: 0 };
     let refused: HashSet<ReportId> = known.union(&erased).copied().collect();
     let mut settings = row.settings;
     let limit = settings.max_records.unwrap_or(MAX_RECORDS);
     database.change(|change| {
-        let mut removed = Vec::new();
-        change.remove(task, &batches, &gone, &mut removed)?;
+        change.erase(task, &gone, &mut total)?;
         change.refuse(&erased, now())?;
-        if !removed.is_empty() {
-            take_out(&mut total, task, &removed, ids.iter().filter(|id| !gone.contains(id)).collect());
-        }
         for part in parts {
             merged.lost += read_batches(&part.database, &part.content.row, allow_loss, &mut |mut batch| {
                 meter.add(batch.bytes.len() as u64);
@@ -165,8 +160,7 @@ fn merge_task(
                         format!("its quota of {} has no room for those of the other folders", plural(limit, "report"));
                     return Err(StoreError::database(&folder, problem).into());
                 }
-                in_file(&folder, || change.append(&batch.ids(), &[&batch.bytes], report_bytes(task)))?;
-                Ok(())
+                Ok(in_file(&folder, || change.append(&batch.reports, &batch.frames()))?)
             })?;
             let theirs = &part.content.row.settings;
             if theirs.is_closed() && settings.refined_by.is_none() {

@@ -19,7 +19,6 @@ use crate::durable::{make_folder, sync_folder};
 use crate::store::{At, StoreError, TaskSettings, sum};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::internal::decimal::plural;
-use ldp_pca::report::report_bytes;
 use ldp_pca::task::TaskDigest;
 
 /// The result of [`repair`].
@@ -178,7 +177,7 @@ fn write_anew(
         salvage.batches(&mut |mut batch| {
             batch.extract(|id| !ids.insert(id, None));
             sum(&mut total, task, &batch.reports);
-            change.append(&batch.ids(), &[&batch.bytes], report_bytes(task))
+            change.append(&batch.reports, &batch.frames())
         })?;
         change.put_sum(&total)?;
         let missing = seen.saturating_sub(total.records() + salvage.erased.len() as u64);

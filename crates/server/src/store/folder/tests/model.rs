@@ -114,11 +114,9 @@ impl Life {
     fn new(seed: u64) -> Self {
         let pick = |choices: [u64; 3], step: u64| choices[(seed / step % 3) as usize];
         let options = FolderOptions {
-            queue: 8,
             summed_reports: pick([7, 1 << 17, 1], 1),
             log_bytes: pick([1000, 1, 16 << 20], 3),
             backlog_bytes: pick([1, 0, 64 << 20], 1) as usize,
-            sum_bytes: pick([1, 100, 8 << 20], 2) as usize,
             ..options()
         };
         let mut life = Self {
