@@ -75,35 +75,6 @@ pub enum StoreError {
         /// The second wave that it has.
         second: TaskDigest,
     },
-    /// A folder with another second wave than those that it is merged with.
-    #[error(
-        "{} has the second wave {found} of task {first}, and another folder has {expected}: merge the folders of one \
-            second wave only, since the reports of two cannot be put together", path.display()
-    )]
-    OtherWave {
-        /// The folder.
-        path: PathBuf,
-        /// The first wave's task.
-        first: TaskDigest,
-        /// The second wave that was found before.
-        expected: TaskDigest,
-        /// The folder's.
-        found: TaskDigest,
-    },
-    /// A folder with reports that are not in the first wave, which is over in another folder.
-    #[error(
-        "{} has {further} reports that are not in {}, where the first wave is over: its second wave \
-            does not know them; leave one of the two folders out, and merge the other into an empty one",
-        path.display(), over.display()
-    )]
-    FurtherReports {
-        /// The task in the folder.
-        path: PathBuf,
-        /// Its further reports.
-        further: usize,
-        /// The task in the folder where the first wave is over.
-        over: PathBuf,
-    },
     /// The first wave changed while its second wave was made.
     #[error("task {first} has {found} reports, and the sums of its second wave {expected}: they are made again")]
     OtherSums {
@@ -160,6 +131,10 @@ impl StoreError {
     /// Whether a campaign has another second wave.
     pub(in super::super) fn is_second_wave(&self) -> bool {
         matches!(self, Self::SecondWave { .. })
+    }
+
+    pub(super) fn refused(path: &Path, problem: impl Into<String>) -> Self {
+        Self::Refused { path: path.to_owned(), problem: problem.into() }
     }
 
     pub(super) fn database(path: &Path, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {

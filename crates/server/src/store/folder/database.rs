@@ -495,7 +495,7 @@ impl Database {
             return Ok(());
         }
         let problem = "an export or a backup reads what was erased from it: try again when that is done";
-        Err(StoreError::Refused { path: self.path(), problem: problem.to_owned() })
+        Err(StoreError::refused(&self.path(), problem))
     }
 
     /// Writes the log back; whether a reader kept it from that.

@@ -310,8 +310,7 @@ fn deleted_folder(root: &Path, task: &DeletedTask) -> PathBuf {
 /// Makes the folders of a store, unless they are there.
 fn make_folders(root: &Path) -> Result<(), StoreError> {
     if root.to_str().is_none() {
-        let problem = "its path is not UTF-8, as SQLite needs it: give it another name".to_owned();
-        return Err(StoreError::Refused { path: root.to_owned(), problem });
+        return Err(StoreError::refused(root, "its path is not UTF-8, as SQLite needs it: give it another name"));
     }
     ["tasks", "deleted"].iter().try_for_each(|name| make_folder(&root.join(name)).at("make", root))?;
     [root, folder_of(root)].into_iter().try_for_each(sync_folder).at("make", root)
@@ -365,7 +364,7 @@ fn check_set_aside(folder: &Path) -> Result<(), StoreError> {
         return Ok(());
     }
     let problem = "what was set aside of it may hold these reports: acknowledge what was lost, and try again";
-    Err(StoreError::Refused { path: folder.to_owned(), problem: problem.to_owned() })
+    Err(StoreError::refused(folder, problem))
 }
 
 /// The folder to which that of a task is moved to be erased.

@@ -68,8 +68,8 @@ impl Shared {
         done
     }
 
-    pub(super) fn refused(&self, problem: String) -> StoreError {
-        StoreError::Refused { path: self.folder.clone(), problem }
+    pub(super) fn refused(&self, problem: impl Into<String>) -> StoreError {
+        StoreError::refused(&self.folder, problem)
     }
 
     /// Whether it is unknown what the disk has of the last change.

@@ -92,7 +92,11 @@ fn check_waves(there: &Parts, parts: &Parts) -> Result<(), StoreError> {
         let Some(found) = content.row.second_wave() else { continue };
         let expected = *waves.entry(first).or_insert(found);
         if expected != found {
-            return Err(StoreError::OtherWave { path: database.folder.clone(), first, expected, found });
+            let problem = format!(
+                "it has the second wave {found} of task {first}, and another folder has {expected}: merge the folders \
+                    of one second wave only, since the reports of two cannot be put together"
+            );
+            return Err(StoreError::refused(&database.folder, problem));
         }
     }
     Ok(())
@@ -108,8 +112,13 @@ fn check_reports(there: &Parts, parts: &Parts) -> Result<(), StoreError> {
                 let is_there = |id: &ReportId| over.content.ids.contains(*id) || erased.contains(id);
                 let further = part.content.ids.iter().filter(|id| !is_there(id)).count();
                 if further > 0 {
-                    let (path, over) = (part.database.folder.clone(), over.database.folder.clone());
-                    return Err(StoreError::FurtherReports { path, further, over });
+                    let problem = format!(
+                        "it has {further} reports that are not in {}, where the first wave is over: its second wave \
+                            does not know them; leave one of the two folders out, and merge the other into an empty \
+                            one",
+                        over.database.folder.display()
+                    );
+                    return Err(StoreError::refused(&part.database.folder, problem));
                 }
             }
         }
@@ -134,8 +143,7 @@ fn merge_task(
     }
     let (mut database, mut content) = Database::open(&folder, digest)?;
     if content.row.deleted_at.is_some() {
-        let problem = "its deletion was cut short: start a server on the folder once".to_owned();
-        return Err(StoreError::Refused { path: folder, problem });
+        return Err(StoreError::refused(&folder, "its deletion was cut short: start a server on the folder once"));
     }
     database.complete_sum(&mut content)?;
     let Content { row, mut ids, erased: known, sum: mut total, .. } = content;

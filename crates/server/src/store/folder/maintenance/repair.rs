@@ -120,9 +120,9 @@ fn rebuild(
         parts(folder).try_for_each(|(part, end)| fs::copy(part, copy.join(format!("{FILE}{end}"))).map(drop))
     };
     copied().at("copy", folder)?;
-    let salvage = Salvage::of(&copy, digest).map_err(|unreadable| StoreError::Refused {
-        path: path.clone(),
-        problem: format!("{problem}; its task cannot be read ({unreadable}): restore it from a backup"),
+    let salvage = Salvage::of(&copy, digest).map_err(|unreadable| {
+        let told = format!("{problem}; its task cannot be read ({unreadable}): restore it from a backup");
+        StoreError::refused(&path, told)
     })?;
     let known = salvage.row.clone();
     let mut row = known.unwrap_or_else(|| TaskRow::new(&salvage.task, &TaskSettings::default()));
