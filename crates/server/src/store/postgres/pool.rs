@@ -133,7 +133,12 @@ impl Pool {
     /// A connection; waits for one while all are in use.
     pub(super) async fn take(&self) -> Result<Connection<'_>, PostgresError> {
         let room = self.room.acquire().await.expect("nobody closes it");
-        let (client, database) = self.pop();
+        let (client, database) = {
+            let mut idle = hold(&self.idle);
+            idle.clients.retain(|client| !client.is_closed());
+            // It leads to the follower's database.
+            (idle.clients.pop(), idle.database.clone())
+        };
         if let Some(client) = client {
             return Ok(Connection { client, database, pool: self, _room: room });
         }
@@ -144,13 +149,6 @@ impl Pool {
             return Err(PostgresError::OtherDatabase);
         }
         Ok(Connection { client, database, pool: self, _room: room })
-    }
-
-    /// A connection that is not in use, if there is one, and the database that it should lead to.
-    fn pop(&self) -> (Option<Client>, Option<Database>) {
-        let mut idle = hold(&self.idle);
-        idle.clients.retain(|client| !client.is_closed());
-        (idle.clients.pop(), idle.database.clone())
     }
 }
 

@@ -12,7 +12,7 @@ use super::PostgresOptions;
 use super::error::PostgresError;
 use super::schema::{ERASED_XID, SNAPSHOT_LOCKS};
 use super::sql::Sql;
-use super::state::{Compared, Shared, Snapshot};
+use super::state::{Covered, Shared, Snapshot};
 use crate::locks::hold;
 use crate::store::StoreMetrics;
 use ldp_pca::aggregate::Aggregate;
@@ -23,7 +23,7 @@ use ldp_pca::task::Task;
 /// The most bytes of a sum in one row.
 const PART_BYTES: usize = 16 << 20;
 
-impl Compared {
+impl Covered {
     /// Rows in the table of these transactions that are not in a sum before it.
     async fn rows_since(&self, sql: &Sql<'_>, number: i32, before: &Self) -> Result<i64, PostgresError> {
         let query = format!(
@@ -44,7 +44,7 @@ pub(super) async fn read(
     number: i32,
     metrics: &StoreMetrics,
 ) -> Result<Snapshot, PostgresError> {
-    let empty = || Snapshot { aggregate: Aggregate::empty(task), horizon: 0, counted: Vec::new(), passed_over: 0 };
+    let empty = || Snapshot { aggregate: Aggregate::empty(task), covered: Covered::default() };
     // Both of one moment: reports may be erased between two.
     let sql = Sql::to("read a snapshot", client);
     sql.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
@@ -52,20 +52,19 @@ pub(super) async fn read(
         sql.run("ROLLBACK").await?;
         return Ok(empty());
     };
-    let compared = Compared::of(&snapshot);
-    let found = compared.rows_since(&sql, number, &Compared::default()).await?;
+    let (counted, found) = (snapshot.rows(), snapshot.covered.rows_since(&sql, number, &Covered::default()).await?);
     sql.run("ROLLBACK").await?;
-    if found == compared.rows {
+    if found == counted {
         return Ok(snapshot);
     }
     tracing::error!(
-        task = %task.digest(), counted = compared.rows, found,
+        task = %task.digest(), counted, found,
         "the database's number of reports is not that of its snapshot: the snapshot is dropped, and all \
             reports are read"
     );
     metrics.dropped_snapshots.inc();
     // Not another one that was written meanwhile.
-    let (horizon, records) = (snapshot.horizon, snapshot.aggregate.records());
+    let (horizon, records) = (snapshot.covered.horizon, snapshot.aggregate.records());
     let place = format!("task = {number} AND horizon = {horizon} AND records = {records}");
     sql.run(&format!("DELETE FROM ldp_pca.snapshots WHERE {place}")).await?;
     Ok(empty())
@@ -80,7 +79,7 @@ async fn find(sql: &Sql<'_>, task: &Task, number: i32) -> Result<Option<Snapshot
     let bytes: Vec<u8> = rows.iter().flat_map(|row| row.get::<_, &[u8]>(2)).copied().collect();
     let (Some(row), Ok(aggregate)) = (rows.first(), Aggregate::from_bytes(&bytes, task)) else { return Ok(None) };
     let passed_over = row.get::<_, i64>(3).unsigned_abs();
-    Ok(Some(Snapshot { aggregate, horizon: row.get(0), counted: row.get(1), passed_over }))
+    Ok(Some(Snapshot { aggregate, covered: Covered { horizon: row.get(0), counted: row.get(1), passed_over } }))
 }
 
 /// Writes a snapshot when there are many reports since the last, from any aggregator.
@@ -122,21 +121,21 @@ pub(super) async fn write(
     });
     let (bytes, snapshot) = copy.await.expect("a copy is made without a panic");
     // Others continue from it, so it must be the sum of the table's reports.
-    let (before, now) = (hold(&shared.compared).clone(), Compared::of(&snapshot));
-    let (counted, found) = (now.rows - before.rows, now.rows_since(&sql, number, &before).await?);
+    let (before, rows) = hold(&shared.compared).clone();
+    let (counted, found) = (snapshot.rows() - rows, snapshot.covered.rows_since(&sql, number, &before).await?);
     if counted != found {
         return Err(PostgresError::OtherReports { digest: shared.task.digest().to_string(), counted, found });
     }
     put(&sql, number, &snapshot, &bytes).await?;
     sql.run("COMMIT").await?;
     shared.last_snapshot.store(snapshot.aggregate.records(), Ordering::Relaxed);
-    *hold(&shared.compared) = now;
+    *hold(&shared.compared) = (snapshot.covered.clone(), snapshot.rows());
     Ok(())
 }
 
 /// Replaces the snapshot of a task, whose sum has these bytes.
 async fn put(sql: &Sql<'_>, number: i32, snapshot: &Snapshot, bytes: &[u8]) -> Result<(), PostgresError> {
-    let Snapshot { aggregate, horizon, counted, passed_over } = snapshot;
+    let Snapshot { aggregate, covered: Covered { horizon, counted, passed_over } } = snapshot;
     let records = aggregate.records();
     sql.run(&format!("DELETE FROM ldp_pca.snapshots WHERE task = {number}")).await?;
     for (part, bytes) in bytes.chunks(PART_BYTES).enumerate() {
@@ -160,18 +159,18 @@ pub(super) async fn take_rows_out(
     rows: Vec<(i64, Option<Report>)>,
 ) -> Result<(), PostgresError> {
     if let Some(mut snapshot) = find(sql, task, number).await? {
-        let is_in = |xid: &i64| *xid < snapshot.horizon || snapshot.counted.contains(xid);
+        let Covered { horizon, counted, .. } = &snapshot.covered;
+        let is_in = |xid: &i64| xid < horizon || counted.contains(xid);
         let (reports, others): (Vec<_>, Vec<_>) =
             rows.into_iter().filter(|(xid, _)| is_in(xid)).map(|(_, report)| report).partition(Option::is_some);
         let reports: Vec<Report> = reports.into_iter().flatten().collect();
         let query = format!(
-            "SELECT id FROM ldp_pca.reports_{number} WHERE xid <> {ERASED_XID} AND (xid < {} OR xid = ANY($1))",
-            snapshot.horizon
+            "SELECT id FROM ldp_pca.reports_{number} WHERE xid <> {ERASED_XID} AND (xid < {horizon} OR xid = ANY($1))"
         );
-        let left = sql.rows(&query, &[(&snapshot.counted, Type::INT8_ARRAY)]).await?;
+        let left = sql.rows(&query, &[(counted, Type::INT8_ARRAY)]).await?;
         let left = left.iter().filter_map(|row| Some(ReportId::new(row.get::<_, &[u8]>(0).try_into().ok()?)));
         if snapshot.aggregate.subtract(task, &reports, left).is_ok() {
-            snapshot.passed_over = snapshot.passed_over.saturating_sub(others.len() as u64);
+            snapshot.covered.passed_over = snapshot.covered.passed_over.saturating_sub(others.len() as u64);
             let bytes = snapshot.aggregate.to_bytes();
             return put(sql, number, &snapshot, &bytes).await;
         }

@@ -46,8 +46,8 @@ pub(super) struct Shared {
     pub(super) state: State,
     /// Reports in the last known snapshot.
     pub(super) last_snapshot: AtomicU64,
-    /// The transaction up to which the sum was compared with the table.
-    pub(super) compared: Mutex<Compared>,
+    /// The transactions of a sum that was compared with the table, and their number of rows.
+    pub(super) compared: Mutex<(Covered, i64)>,
     /// A report of the last own commit, which the database has as long as it keeps what it confirms.
     pub(super) confirmed: Mutex<Option<ReportId>>,
 }
@@ -56,7 +56,7 @@ impl Shared {
     pub(super) fn new(found: FoundTask, snapshot: Snapshot, duplicates: u64) -> Self {
         let FoundTask { task, number, settings, erased } = found;
         let last_snapshot = AtomicU64::new(snapshot.aggregate.records());
-        let compared = Mutex::new(Compared::of(&snapshot));
+        let compared = Mutex::new((snapshot.covered.clone(), snapshot.rows()));
         let (settings, state) = (RwLock::new(Arc::new(settings)), State::new(snapshot, duplicates));
         Self { task, number, erased, settings, state, last_snapshot, compared, confirmed: Mutex::default() }
     }
@@ -86,38 +86,36 @@ struct Sum {
     duplicates: u64,
 }
 
-/// A sum to continue.
-pub(super) struct Snapshot {
-    pub(super) aggregate: Aggregate,
+/// The transactions in a sum.
+#[derive(Clone, Default)]
+pub(super) struct Covered {
+    /// Every transaction below.
     pub(super) horizon: i64,
+    /// The transactions from the horizon on.
     pub(super) counted: Vec<i64>,
-    /// Rows of these transactions that are not reports of the task.
+    /// Rows of all these that are not reports of the task.
     pub(super) passed_over: u64,
 }
 
-/// The transactions in a sum, and their number of rows.
-#[derive(Clone, Default)]
-pub(super) struct Compared {
-    pub(super) horizon: i64,
-    pub(super) counted: Vec<i64>,
-    pub(super) rows: i64,
+/// A sum to continue.
+pub(super) struct Snapshot {
+    pub(super) aggregate: Aggregate,
+    pub(super) covered: Covered,
 }
 
-impl Compared {
-    pub(super) fn of(snapshot: &Snapshot) -> Self {
-        let rows = snapshot.aggregate.records().saturating_add(snapshot.passed_over);
-        let (horizon, counted) = (snapshot.horizon, snapshot.counted.clone());
-        Self { horizon, counted, rows: i64::try_from(rows).unwrap_or(i64::MAX) }
+impl Snapshot {
+    /// The rows of its transactions.
+    pub(super) fn rows(&self) -> i64 {
+        let rows = self.aggregate.records().saturating_add(self.covered.passed_over);
+        i64::try_from(rows).unwrap_or(i64::MAX)
     }
 }
 
 impl State {
-    pub(super) fn new(snapshot: Snapshot, duplicates: u64) -> Self {
-        let (teller, counts) = watch::channel(Counts { records: snapshot.aggregate.records(), duplicates });
-        let Snapshot { aggregate, horizon, counted, passed_over } = snapshot;
-        let counted = counted.into_iter().collect();
+    pub(super) fn new(Snapshot { aggregate, covered }: Snapshot, duplicates: u64) -> Self {
+        let (teller, counts) = watch::channel(Counts { records: aggregate.records(), duplicates });
         Self {
-            ledger: Mutex::new(Ledger { horizon, counted, awaited: BTreeSet::new(), passed_over }),
+            ledger: Mutex::new(Ledger { covered, awaited: BTreeSet::new() }),
             sum: Mutex::new(Sum { aggregate, duplicates }),
             teller: Mutex::new(Some(teller)),
             counts,
@@ -137,18 +135,12 @@ impl State {
         let sum = hold(&self.sum);
         // Writers wait for the ledger: it is not held while the sums are copied.
         let aggregate = sum.aggregate.clone();
-        let ledger = self.ledger();
-        Snapshot {
-            aggregate,
-            horizon: ledger.horizon,
-            counted: ledger.counted.iter().copied().collect(),
-            passed_over: ledger.passed_over,
-        }
+        Snapshot { aggregate, covered: self.ledger().covered.clone() }
     }
 
     /// Rows that were read and are not reports of the task.
     pub(super) fn passed_over(&self) -> u64 {
-        self.ledger().passed_over
+        self.ledger().covered.passed_over
     }
 
     /// Batches were committed, with so many reports whose ids existed: if an own transaction brought others, `add` adds
@@ -171,7 +163,7 @@ impl State {
         }
         let mut ledger = self.ledger();
         ledger.advance(limit);
-        ledger.passed_over += passed_over;
+        ledger.covered.passed_over += passed_over;
         drop(ledger);
         self.tell(&sum);
         Ok(())
@@ -189,14 +181,9 @@ impl State {
 /// Which transactions are in the sum, and which are awaited.
 #[derive(Default)]
 pub(super) struct Ledger {
-    /// Every transaction below is in the sum.
-    horizon: i64,
-    /// The transactions from the horizon on that are counted.
-    counted: BTreeSet<i64>,
+    covered: Covered,
     /// Own transactions whose outcome is awaited.
     awaited: BTreeSet<i64>,
-    /// Rows of the others that are not reports of the task.
-    passed_over: u64,
 }
 
 /// An own transaction whose outcome is awaited.
@@ -221,7 +208,7 @@ impl Ledger {
     /// It was committed, and the caller adds its reports to the sum.
     fn committed(&mut self, awaited: Awaited) {
         self.awaited.remove(&awaited.0);
-        self.counted.insert(awaited.0);
+        self.covered.counted.push(awaited.0);
     }
 
     /// It failed, or nobody knows: the follower finds out.
@@ -231,13 +218,14 @@ impl Ledger {
 
     /// The transactions to read when all below `ended` have ended.
     pub(super) fn limit(&self, ended: i64) -> Range {
-        let to = self.awaited.first().map_or(ended, |&first| first.min(ended)).max(self.horizon);
-        Range { from: self.horizon, to, without: self.counted.range(..to).copied().collect() }
+        let Covered { horizon: from, counted, .. } = &self.covered;
+        let to = self.awaited.first().map_or(ended, |&first| first.min(ended)).max(*from);
+        Range { from: *from, to, without: counted.iter().copied().filter(|counted| *counted < to).collect() }
     }
 
     fn advance(&mut self, limit: i64) {
-        self.horizon = limit;
-        self.counted = self.counted.split_off(&limit);
+        self.covered.horizon = limit;
+        self.covered.counted.retain(|counted| *counted >= limit);
     }
 }
 
@@ -251,7 +239,7 @@ mod tests {
     use ldp_pca::task::Folds;
 
     fn ledger() -> Ledger {
-        Ledger { horizon: 10, ..Ledger::default() }
+        Ledger { covered: Covered { horizon: 10, ..Covered::default() }, ..Ledger::default() }
     }
 
     #[test]
@@ -285,7 +273,8 @@ mod tests {
         let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 16, cap: 2 };
         let (schema, folds) = (Schema::numeric(4).unwrap(), Folds::new(3).unwrap());
         let aggregate = Aggregate::empty(&Task::new(schema, Bounding::UnitNorm, mechanism, folds).unwrap());
-        let state = State::new(Snapshot { aggregate, horizon: 10, counted: vec![], passed_over: 3 }, 0);
+        let covered = Covered { horizon: 10, passed_over: 3, ..Covered::default() };
+        let state = State::new(Snapshot { aggregate, covered }, 0);
         let awaited = state.ledger().begin(12);
         state.committed(0, Some(awaited), |_| assert_eq!(state.passed_over(), 3));
     }
