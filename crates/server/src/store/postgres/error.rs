@@ -6,7 +6,7 @@ use std::iter::successors;
 use tokio_postgres::error::SqlState;
 
 use crate::store::{CommitError, TaskSettings};
-use ldp_pca::task::{TaskDigest, TaskError};
+use ldp_pca::task::TaskDigest;
 
 /// Reasons why a database cannot be used as a store. No message contains a password.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -40,19 +40,6 @@ pub enum PostgresError {
     /// A connection that leads to another database than the previous one.
     #[error("the database is not the one of a moment ago: nothing is stored until it has been read")]
     OtherDatabase,
-    /// A sum of other reports than the table's.
-    #[error(
-        "the sum of task {digest} has {counted} reports more than its last snapshot, but the database has {found}: \
-            everything is read again"
-    )]
-    OtherReports {
-        /// The task.
-        digest: String,
-        /// Reports that were counted since.
-        counted: i64,
-        /// Reports that the database received since.
-        found: i64,
-    },
     /// A database that may lose confirmed data, by this setting.
     #[error(
         "the database has {0} = off, so it can lose what it has confirmed: set it to on, or keep the reports in a \
@@ -65,44 +52,9 @@ pub enum PostgresError {
     /// The tables were replaced a moment ago.
     #[error("the tables of the database were replaced: they are read again")]
     Replaced,
-    /// Tables of another release.
-    #[error(
-        "the schema ldp_pca has version {found}, but this software knows {expected}: use the release that wrote it, or \
-            another database"
-    )]
-    Version {
-        /// The version of the tables.
-        found: i32,
-        /// The version that this software writes.
-        expected: i32,
-    },
-    /// A task that cannot be read.
-    #[error("task {digest} in the database: {source}; put it there again from a copy of the task")]
-    Task {
-        /// The digest under which it is kept.
-        digest: String,
-        /// The problem.
-        source: TaskError,
-    },
-    /// A task that is kept under another's digest.
-    #[error("task {found} is kept as {expected} in the database: put {expected} there again from a copy of the task")]
-    OtherTask {
-        /// The digest under which it is kept.
-        expected: String,
-        /// The digest of the stored task.
-        found: TaskDigest,
-    },
-    /// Settings that this release does not know.
-    #[error(
-        "the settings of task {digest} in the database: {reason}; a newer aggregator may have written them: upgrade \
-            this one"
-    )]
-    Settings {
-        /// The task.
-        digest: String,
-        /// The problem.
-        reason: String,
-    },
+    /// Tables that have other content than this release expects.
+    #[error("{0}")]
+    Content(String),
 }
 
 impl PostgresError {
@@ -121,8 +73,12 @@ impl PostgresError {
 
     /// The settings of a task, as the table has them.
     pub(super) fn settings(task: TaskDigest, json: &str) -> Result<TaskSettings, Self> {
-        serde_json::from_str(json)
-            .map_err(|error| Self::Settings { digest: task.to_string(), reason: error.to_string() })
+        serde_json::from_str(json).map_err(|error| {
+            Self::Content(format!(
+                "the settings of task {task} in the database: {error}; a newer aggregator may have written them: \
+                    upgrade this one"
+            ))
+        })
     }
 }
 

@@ -183,11 +183,14 @@ pub(super) fn tasks_of(tasks: &Tasks) -> Vec<Arc<PostgresTask>> {
 }
 
 fn read_task(row: &Row) -> Result<FoundTask, PostgresError> {
-    let digest: String = row.get(1);
+    let digest: &str = row.get(1);
+    let refused = |problem: String| {
+        PostgresError::Content(format!("{problem}; put {digest} there again from a copy of the task"))
+    };
     let task = match Task::from_json(row.get(2)) {
         Ok(task) if task.digest().to_string() == digest => task,
-        Ok(other) => return Err(PostgresError::OtherTask { expected: digest, found: other.digest() }),
-        Err(source) => return Err(PostgresError::Task { digest, source }),
+        Ok(other) => return Err(refused(format!("task {} is kept as {digest} in the database", other.digest()))),
+        Err(error) => return Err(refused(format!("task {digest} in the database: {error}"))),
     };
     let settings = PostgresError::settings(task.digest(), row.get(3))?;
     Ok(FoundTask { task, number: row.get(0), settings, erased: row.get(4) })

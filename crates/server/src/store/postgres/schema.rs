@@ -116,7 +116,10 @@ pub(super) async fn create(sql: &Sql<'_>) -> Result<(), PostgresError> {
     let rows = sql.rows("SELECT version FROM ldp_pca.meta", &[]).await?;
     match rows.first().map_or(0, |row| row.get(0)) {
         VERSION => Ok(()),
-        found => Err(PostgresError::Version { found, expected: VERSION }),
+        found => Err(PostgresError::Content(format!(
+            "the schema ldp_pca has version {found}, but this software knows {VERSION}: use the release that wrote it, \
+                or another database"
+        ))),
     }
 }
 

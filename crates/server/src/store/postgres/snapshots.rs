@@ -124,7 +124,11 @@ pub(super) async fn write(
     let (before, rows) = hold(&shared.compared).clone();
     let (counted, found) = (snapshot.rows() - rows, snapshot.covered.rows_since(&sql, number, &before).await?);
     if counted != found {
-        return Err(PostgresError::OtherReports { digest: shared.task.digest().to_string(), counted, found });
+        return Err(PostgresError::Content(format!(
+            "the sum of task {} has {counted} reports more than its last snapshot, but the database has {found}: \
+                everything is read again",
+            shared.task.digest()
+        )));
     }
     put(&sql, number, &snapshot, &bytes).await?;
     sql.run("COMMIT").await?;

@@ -300,14 +300,17 @@ fn databases_of_another_release_and_none_at_all_are_refused() {
     let task = compact();
     let Some((cluster, [aggregator])) = start(&task) else { return };
     let open = || Aggregator::open_with(&cluster.address(), &[], options()).err().unwrap();
-    aggregator.execute("UPDATE ldp_pca.tasks SET settings = '{\"colour\": 1}'");
-    assert!(matches!(open(), PostgresError::Settings { reason, .. } if reason.contains("colour")));
-    aggregator.execute("UPDATE ldp_pca.tasks SET document = replace(document, '\"cap\":2', '\"cap\":3')");
-    assert!(matches!(open(), PostgresError::OtherTask { .. }));
-    aggregator.execute("UPDATE ldp_pca.tasks SET document = '{'");
-    assert!(matches!(open(), PostgresError::Task { .. }));
-    aggregator.execute("UPDATE ldp_pca.meta SET version = 2");
-    assert_eq!(open(), PostgresError::Version { found: 2, expected: 1 });
+    let kept = format!("is kept as {}", task.digest());
+    for (change, told) in [
+        ("tasks SET settings = '{\"colour\": 1}'", "colour"),
+        ("tasks SET document = replace(document, '\"cap\":2', '\"cap\":3')", &*kept),
+        ("tasks SET document = '{'", "in the database: "),
+        ("meta SET version = 2", "has version 2, but this software knows 1"),
+    ] {
+        aggregator.execute(&format!("UPDATE ldp_pca.{change}"));
+        let refused = open();
+        assert!(matches!(&refused, PostgresError::Content(problem) if problem.contains(told)), "{refused}");
+    }
     cluster.crash();
     assert!(matches!(open(), PostgresError::Connect { server, .. } if server.contains("database postgres")));
     assert!(aggregator.store.check().is_err());
