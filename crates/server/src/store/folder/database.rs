@@ -1,7 +1,7 @@
 //! The database of one task: a SQLite file in the task's folder.
 //!
 //! ```text
-//! task     one row: the task, its settings, when it was deleted, and what was lost and not acknowledged
+//! task     one row: the task, its settings, and what was lost and not acknowledged
 //! batches  the reports that were made durable together, and their ids beside them, so that a start reads these alone
 //! erased   the ids of reports that were erased on request
 //! sums     the sum of the reports up to a batch, in parts
@@ -53,12 +53,12 @@ pub(super) const REPAIRED: &str = "reports.sqlite.repaired";
 const APPLICATION: i64 = 0x4c44_5053;
 
 /// The version of the tables.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 /// Checksums stand before long columns, so that they are read without them.
 pub(super) const TABLES: [&str; 5] = [
-    "CREATE TABLE task (document TEXT NOT NULL, settings TEXT NOT NULL, deleted_at INTEGER, lost INTEGER NOT NULL, \
-     damage TEXT NOT NULL, checksum INTEGER NOT NULL) STRICT",
+    "CREATE TABLE task (document TEXT NOT NULL, settings TEXT NOT NULL, lost INTEGER NOT NULL, damage TEXT NOT NULL, \
+     checksum INTEGER NOT NULL) STRICT",
     "CREATE TABLE batches (seq INTEGER PRIMARY KEY, n INTEGER NOT NULL, checksum INTEGER NOT NULL, ids BLOB NOT NULL, \
      reports BLOB NOT NULL) STRICT",
     "CREATE TABLE erased (id BLOB PRIMARY KEY, at INTEGER NOT NULL, checksum INTEGER NOT NULL) STRICT, WITHOUT ROWID",
@@ -195,10 +195,9 @@ fn checksum_of_part(part: u64, upto: i64, cells: &[u8]) -> u32 {
     checksum("sums", &[&part.to_le_bytes(), &upto.to_le_bytes(), cells])
 }
 
-fn checksum_of_task([document, settings, damage]: &[String; 3], deleted_at: Option<u64>, lost: u64) -> u32 {
-    let deleted = deleted_at.map_or(0, |at| at + 1).to_le_bytes();
+fn checksum_of_task([document, settings, damage]: &[String; 3], lost: u64) -> u32 {
     let [document, settings, damage] = [document, settings, damage].map(String::as_bytes);
-    checksum("task", &[document, settings, &deleted, &lost.to_le_bytes(), damage])
+    checksum("task", &[document, settings, &lost.to_le_bytes(), damage])
 }
 
 pub(super) fn checksum_of_erased(id: &[u8], at: u64) -> u32 {
@@ -210,8 +209,6 @@ pub(super) fn checksum_of_erased(id: &[u8], at: u64) -> u32 {
 pub(super) struct TaskRow {
     pub(super) task: Task,
     pub(super) settings: TaskSettings,
-    /// When it was deleted, in seconds since 1970.
-    pub(super) deleted_at: Option<u64>,
     /// Acknowledged reports that were lost, until somebody acknowledges it.
     pub(super) lost: u64,
     /// What else was found, a sentence each.
@@ -221,23 +218,23 @@ pub(super) struct TaskRow {
 impl TaskRow {
     /// The row of a new task.
     pub(super) fn new(task: &Task, settings: &TaskSettings) -> Self {
-        Self { task: task.clone(), settings: settings.clone(), deleted_at: None, lost: 0, damage: Vec::new() }
+        Self { task: task.clone(), settings: settings.clone(), lost: 0, damage: Vec::new() }
     }
 
     /// Reads it, with its checksum.
     pub(super) fn read(connection: &Connection) -> Result<(Self, u32), Problem> {
-        let columns = "SELECT document, settings, damage, deleted_at, lost, checksum FROM task";
-        let (texts, deleted_at, lost, checksum) = connection.query_row(columns, [], |row| {
+        let columns = "SELECT document, settings, damage, lost, checksum FROM task";
+        let (texts, lost, checksum) = connection.query_row(columns, [], |row| {
             let texts: [String; 3] = [row.get(0)?, row.get(1)?, row.get(2)?];
-            Ok((texts, row.get(3)?, row.get(4)?, row.get::<_, u32>(5)?))
+            Ok((texts, row.get(3)?, row.get::<_, u32>(4)?))
         })?;
-        if checksum_of_task(&texts, deleted_at, lost) != checksum {
+        if checksum_of_task(&texts, lost) != checksum {
             return Err("the row of its task is not what was written".into());
         }
         let [document, settings, damage] = texts;
         let (task, settings) = (Task::from_json(&document)?, serde_json::from_str(&settings)?);
         let damage = damage.lines().map(str::to_owned).collect();
-        Ok((Self { task, settings, deleted_at, lost, damage }, checksum))
+        Ok((Self { task, settings, lost, damage }, checksum))
     }
 
     /// The second wave that the task is, or that its settings name.
@@ -535,12 +532,12 @@ impl Change<'_> {
 
     fn put_row(&mut self, row: &TaskRow) -> Result<(), Problem> {
         self.clear("task")?;
-        let TaskRow { task, settings, deleted_at, lost, damage } = row;
+        let TaskRow { task, settings, lost, damage } = row;
         let texts = [task.to_json(), serde_json::to_string(settings)?, damage.join("\n")];
-        let checksum = checksum_of_task(&texts, *deleted_at, *lost);
+        let checksum = checksum_of_task(&texts, *lost);
         let [document, settings, damage] = texts;
-        let values = params![document, settings, deleted_at, lost, damage, checksum];
-        self.transaction.execute("INSERT INTO task VALUES (?1, ?2, ?3, ?4, ?5, ?6)", values)?;
+        let values = params![document, settings, lost, damage, checksum];
+        self.transaction.execute("INSERT INTO task VALUES (?1, ?2, ?3, ?4, ?5)", values)?;
         self.state.tally.add(checksum);
         Ok(())
     }
@@ -1030,7 +1027,6 @@ mod tests {
         let open = || Database::open(&folder, digest).map(|(_, content)| content.row.damage);
         assert_eq!(open().unwrap(), [""; 0]);
         for change in [
-            "UPDATE task SET deleted_at = 1",
             "UPDATE task SET settings = '{\"max_records\":1}'",
             "UPDATE task SET lost = 1",
             "UPDATE task SET damage = 'none'",
@@ -1047,7 +1043,7 @@ mod tests {
             "DELETE FROM sums",
             "UPDATE tally SET changes = changes - 1",
             "DELETE FROM tally",
-            "PRAGMA user_version = 2",
+            "PRAGMA user_version = 3",
             "CREATE TABLE other (a)",
         ] {
             fs::write(&file, &good).unwrap();

@@ -3,7 +3,7 @@
 //! ```text
 //! lock                        held while a server has the folder open
 //! tasks/<digest>/             a task: `reports.sqlite` ([`database`]), and `changes`, which counts its changes
-//! deleted/<digest>.<seconds>/ a task deleted at that time, until its grace period is over
+//! deleted/<digest>.<seconds>/ a task deleted at that time by this move, until its grace period is over
 //! ```
 //!
 //! A report is acknowledged after the transaction that has it is on the disk (`writer`). Everything that waits when the
@@ -79,14 +79,11 @@ impl FolderStore {
         Ok(store)
     }
 
-    /// Opens the tasks of the folder, and finishes what a crash cut short.
+    /// Opens the tasks of the folder, and removes what a crash left.
     fn open_tasks(&self) -> Result<(), StoreError> {
         sweep(&self.root)?;
         for digest in task_folders(&self.root)? {
-            let Some(task) = explain(&self.root, self.open_task(digest))? else {
-                tracing::warn!(task = %digest, "an interrupted deletion is finished");
-                continue;
-            };
+            let task = explain(&self.root, self.open_task(digest))?;
             let Damage { lost, places } = task.damage();
             for place in places {
                 tracing::warn!(task = %digest, lost, "{place}");
@@ -96,15 +93,9 @@ impl FolderStore {
         Ok(())
     }
 
-    /// Opens a task; none if its deletion was interrupted, which is finished.
-    fn open_task(&self, digest: TaskDigest) -> Result<Option<FolderTask>, StoreError> {
+    fn open_task(&self, digest: TaskDigest) -> Result<FolderTask, StoreError> {
         let (database, content) = Database::open(&task_folder(&self.root, digest), digest)?;
-        if let Some(since) = content.row.deleted_at {
-            drop(database);
-            self.put_aside(digest, since)?;
-            return Ok(None);
-        }
-        FolderTask::open(database, content, self.options.clone()).map(Some)
+        FolderTask::open(database, content, self.options.clone())
     }
 
     /// Changes tasks or their reports while nothing else does.
@@ -119,7 +110,6 @@ impl FolderStore {
             task.configure(settings)?;
             return Ok(Put::Updated);
         }
-        self.finish_deletion(digest)?;
         if let Some(first) = task.refinement().is_some().then(|| task.campaign())
             && let Some(second) = self.second_wave_of(first).filter(|second| *second != digest)
         {
@@ -130,12 +120,11 @@ impl FolderStore {
         if is_new {
             make_task(&self.root, task, &settings)?;
         }
-        if let Some(task) = self.open_task(digest)? {
-            if !is_new {
-                task.configure(settings)?;
-            }
-            self.add(task);
+        let task = self.open_task(digest)?;
+        if !is_new {
+            task.configure(settings)?;
         }
+        self.add(task);
         Ok(Put::Created)
     }
 
@@ -177,31 +166,19 @@ impl FolderStore {
     fn delete_task(&self, digest: TaskDigest, erase: Erase) -> Result<bool, StoreError> {
         let folder = task_folder(&self.root, digest);
         let mut was_there = folder.exists() || erasing(&self.root, &folder).exists();
-        self.finish_deletion(digest)?;
-        let since = (erase == Erase::AfterGrace).then(|| self.free_second(digest)).transpose()?;
-        let served = self.find(digest);
-        if let (Some(task), Some(since)) = (&served, since) {
-            match explain(&self.root, task.mark_deleted(since)) {
-                // It needs room. The name of the folder will say it, too.
-                Ok(()) | Err(StoreError::Full { .. }) => {}
-                failed => return failed.map(|()| false),
-            }
-        }
-        if let Some(task) = &served {
-            write_lock(&self.tasks).remove(&digest);
-            task.close();
-        }
-        // A task that is not served is what an addition or a deletion left that failed.
-        let gone = match since {
-            Some(since) if folder.exists() => self.put_aside(digest, since),
-            Some(_) => Ok(()),
-            None => erase_folder(&self.root, &folder),
+        let served = write_lock(&self.tasks).remove(&digest);
+        served.iter().for_each(|task| task.close());
+        // A folder that is not served is what a failed addition left.
+        let gone = match erase {
+            Erase::AfterGrace if folder.exists() => self.put_aside(digest),
+            Erase::AfterGrace => Ok(()),
+            Erase::Now => erase_folder(&self.root, &folder),
         };
         if gone.is_err()
             && served.is_some()
-            && let Ok(Some(task)) = self.open_task(digest)
+            && let Ok(task) = self.open_task(digest)
         {
-            // Nothing was changed. If its mark was written, the next deletion, addition or start finishes it.
+            // Nothing was changed.
             self.add(task);
         }
         gone?;
@@ -214,27 +191,12 @@ impl FolderStore {
         Ok(was_there)
     }
 
-    /// Finishes a deletion of a task that is not served any more, if it failed after it had started.
-    fn finish_deletion(&self, digest: TaskDigest) -> Result<(), StoreError> {
-        let folder = task_folder(&self.root, digest);
-        if self.find(digest).is_some() || !folder.exists() {
-            return Ok(());
-        }
-        let since = Database::describe(&folder, digest)?.deleted_at;
-        since.map_or(Ok(()), |since| self.put_aside(digest, since))
-    }
-
-    /// The present second, or the first later one that no other deletion of the task uses in its name.
-    fn free_second(&self, digest: TaskDigest) -> Result<u64, StoreError> {
-        let taken = deleted(&self.root)?;
-        let is_free = |since: &u64| !taken.iter().any(|task| task.digest == digest && task.since == *since);
-        Ok((now()..).find(is_free).unwrap_or(u64::MAX))
-    }
-
-    /// Moves the folder of a task that is closed to the deleted ones.
-    fn put_aside(&self, digest: TaskDigest, since: u64) -> Result<(), StoreError> {
+    /// Moves the folder of a task that is closed to the deleted ones. Its name has the present second, or the first
+    /// later one that no other deletion of the task has.
+    fn put_aside(&self, digest: TaskDigest) -> Result<(), StoreError> {
         let from = task_folder(&self.root, digest);
-        let to = deleted_folder(&self.root, &DeletedTask { digest, key: since, since });
+        let named = |since| deleted_folder(&self.root, &DeletedTask { digest, key: since, since });
+        let to = (now()..).map(named).find(|to| !to.exists()).unwrap_or_default();
         move_folder(&from, &to).at("put aside", &from)
     }
 

@@ -69,11 +69,6 @@ impl FolderTask {
         Ok(())
     }
 
-    /// Records that it is being deleted.
-    pub(super) fn mark_deleted(&self, at: u64) -> Result<(), StoreError> {
-        self.shared.change(|change| change.edit(|row| row.deleted_at = Some(at)))
-    }
-
     /// Erases reports, and waits for it.
     pub(super) fn erase(&self, ids: &[ReportId]) -> Result<ErasedReports, StoreError> {
         let (answer, erased) = oneshot::channel();

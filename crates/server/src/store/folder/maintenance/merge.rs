@@ -75,9 +75,7 @@ pub fn merge(
 fn read_parts(root: &Path, parts: &mut BTreeMap<TaskDigest, Vec<Part>>) -> Result<(), StoreError> {
     for digest in task_folders(root)? {
         let (database, content) = Database::read(&task_folder(root, digest), digest)?;
-        if content.row.deleted_at.is_none() {
-            parts.entry(digest).or_default().push(Part { database, content });
-        }
+        parts.entry(digest).or_default().push(Part { database, content });
     }
     Ok(())
 }
@@ -142,9 +140,6 @@ fn merge_task(
         check_set_aside(&folder)?;
     }
     let (mut database, mut content) = Database::open(&folder, digest)?;
-    if content.row.deleted_at.is_some() {
-        return Err(StoreError::refused(&folder, "its deletion was cut short: start a server on the folder once"));
-    }
     database.complete_sum(&mut content)?;
     let Content { row, mut ids, erased: known, sum: mut total, .. } = content;
     let erased: HashSet<ReportId> = parts.iter().flat_map(|part| part.content.erased.iter().copied()).collect();

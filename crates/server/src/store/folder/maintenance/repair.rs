@@ -65,13 +65,11 @@ pub fn repair(root: &Path, progress: Progress<'_>) -> Result<Repaired, StoreErro
     let folders = all_folders(root)?;
     let mut meter = Meter::new(progress, folders.iter().map(|(folder, ..)| folder));
     let mut done = Repaired::default();
-    for (folder, digest, deleted) in folders {
+    for (folder, digest, _) in folders {
         let bytes = Database::bytes_in(&folder);
         finish_repair(&folder).at("repair", &folder)?;
         let repaired = match examine(&folder, digest) {
-            Err(problem) if is_damage(&problem) => {
-                rebuild(&folder, digest, deleted, &problem.for_clients(), &mut done.repairs)
-            }
+            Err(problem) if is_damage(&problem) => rebuild(&folder, digest, &problem.for_clients(), &mut done.repairs),
             examined => examined,
         };
         match repaired {
@@ -108,7 +106,6 @@ fn examine(folder: &Path, digest: TaskDigest) -> Result<(u64, Vec<String>), Stor
 fn rebuild(
     folder: &Path,
     digest: TaskDigest,
-    deleted: Option<u64>,
     problem: &str,
     repairs: &mut Vec<String>,
 ) -> Result<(u64, Vec<String>), StoreError> {
@@ -126,8 +123,6 @@ fn rebuild(
     })?;
     let known = salvage.row.clone();
     let mut row = known.unwrap_or_else(|| TaskRow::new(&salvage.task, &TaskSettings::default()));
-    // Its folder's name says it too.
-    row.deleted_at = deleted.or(row.deleted_at);
     row.damage.push(format!("it was repaired ({problem})"));
     let counted = Found::read(folder, digest).at("read", folder)?.and_then(|found| found.numbers);
     let done = write_anew(&new, &salvage, &row, counted)?;

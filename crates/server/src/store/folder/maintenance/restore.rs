@@ -46,9 +46,7 @@ pub fn restore(root: &Path, digest: TaskDigest) -> Result<Restored, StoreError> 
     let to = task_folder(root, digest);
     let refused = |kind, why: &str| StoreError::io("restore", &to, io::Error::new(kind, why));
     if to.exists() {
-        let why = "the folder has the task: if it is served, delete it first; if a deletion was cut short, start the \
-                   server once";
-        return Err(refused(io::ErrorKind::AlreadyExists, why));
+        return Err(refused(io::ErrorKind::AlreadyExists, "the folder has the task: delete it first"));
     }
     let Some(deleted) = last else {
         return Err(refused(io::ErrorKind::NotFound, "no deleted task has this digest, or it is erased"));
@@ -60,7 +58,7 @@ pub fn restore(root: &Path, digest: TaskDigest) -> Result<Restored, StoreError> 
         lost => Err(StoreError::Lossy { path: from.clone(), lost, damage: Vec::new() }.into()),
     })?;
     check_second_wave(root, &row)?;
-    database.change(|change| change.edit(|row| (row.settings.retention, row.deleted_at) = (None, None)))?;
+    database.change(|change| change.edit(|row| row.settings.retention = None))?;
     database.empty_log()?;
     drop(database);
     move_folder(&from, &to).at("restore", &from)?;

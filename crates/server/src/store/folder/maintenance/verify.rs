@@ -86,12 +86,5 @@ fn verify_task(
         found.reports += batch.reports.len() as u64;
     })?;
     found.problems.extend(problems);
-    match (found.deleted, content.row.deleted_at) {
-        (Some(named), Some(at)) if named != at => {
-            found.problems.push(format!("its folder's name has another time of deletion than {at}"));
-        }
-        // A deletion or a restoration that was cut short.
-        _ => {}
-    }
     Ok(())
 }
