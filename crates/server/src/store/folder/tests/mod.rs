@@ -6,5 +6,4 @@ mod disk;
 mod flips;
 mod meanwhile;
 pub(super) mod model;
-mod speed;
 mod waves;

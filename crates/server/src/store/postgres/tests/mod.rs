@@ -5,7 +5,6 @@ mod deleting;
 mod erasing;
 mod faults;
 mod forgetting;
-mod speed;
 mod waves;
 
 use std::collections::BTreeSet;
