@@ -322,7 +322,7 @@ fn check_refinement(
 }
 
 pub(super) fn not_stored(error: &StoreError) -> Problem {
-    if error.is_second_wave() {
+    if matches!(error, StoreError::SecondWave { .. }) {
         return Reason::BadTask.because(error.to_string());
     }
     tracing::warn!(%error, "the store could not be changed");

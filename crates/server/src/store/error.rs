@@ -128,11 +128,6 @@ impl StoreError {
         }
     }
 
-    /// Whether a campaign has another second wave.
-    pub(in super::super) fn is_second_wave(&self) -> bool {
-        matches!(self, Self::SecondWave { .. })
-    }
-
     pub(super) fn refused(path: &Path, problem: impl Into<String>) -> Self {
         Self::Refused { path: path.to_owned(), problem: problem.into() }
     }

@@ -166,7 +166,7 @@ pub(super) fn make_second_wave([one, other]: [&dyn ReportStore; 2], task: &Task,
     let named = there[0].0;
     assert!(there.iter().all(|(second, _)| *second == named));
     assert_eq!(there.iter().filter(|(_, put)| *put == Put::Created).count(), 1, "{there:?}");
-    assert!(refused.iter().all(|made| by_hand && made.as_ref().unwrap_err().is_second_wave()), "{refused:?}");
+    assert!(refused.iter().all(|made| by_hand && matches!(made, Err(StoreError::SecondWave { .. }))), "{refused:?}");
     // Whoever opens one goes on with it, also after a crash before the first one named it.
     assert_eq!(open(other, 2, 4).unwrap(), Some((named, Put::Updated)));
     for store in [one, other] {
@@ -180,7 +180,7 @@ pub(super) fn make_second_wave([one, other]: [&dyn ReportStore; 2], task: &Task,
     let axis = usize::from(named != second_wave(task, 0, 4).task.digest());
     assert_eq!(put(one, axis).unwrap(), Put::Updated);
     assert!(one.delete(named, Erase::Now).unwrap());
-    assert!(put(other, 2).unwrap_err().is_second_wave());
+    assert!(matches!(put(other, 2), Err(StoreError::SecondWave { .. })));
     assert_eq!(put(other, axis).unwrap(), Put::Created);
     named
 }

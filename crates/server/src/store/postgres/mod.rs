@@ -50,8 +50,6 @@ const PROBE: &str =
 /// The options for using a database.
 #[derive(Clone, Debug)]
 pub(crate) struct PostgresOptions {
-    /// Connections at the same time, beside the follower's.
-    pub(crate) connections: usize,
     /// The time between two looks at other aggregators' writes.
     pub(crate) poll: Duration,
     /// The longest that such a look waits for its first answer.
@@ -67,7 +65,6 @@ pub(crate) struct PostgresOptions {
 impl Default for PostgresOptions {
     fn default() -> Self {
         Self {
-            connections: 8,
             poll: Duration::from_millis(250),
             patience: Duration::from_secs(60),
             snapshot_reports: 1 << 18,
@@ -104,7 +101,7 @@ impl PostgresStore {
             changes::put(&putting, task, None).await?;
         }
         putting.run("COMMIT").await?;
-        let pool = Arc::new(Pool::new(address.clone(), options.connections));
+        let pool = Arc::new(Pool::new(address.clone()));
         let poll = options.poll;
         let mut follower = Follower::new(address, Arc::clone(&pool), options);
         follower.round().await?;

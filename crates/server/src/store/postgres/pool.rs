@@ -15,6 +15,9 @@ use super::schema::IDENTITY;
 use super::sql::{Sql, within};
 use crate::locks::hold;
 
+/// Connections at the same time, beside the follower's.
+const CONNECTIONS: usize = 8;
+
 /// The longest that a connection may take to be made.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -117,9 +120,8 @@ pub(super) struct Database {
 }
 
 impl Pool {
-    /// At most `size` connections at the same time.
-    pub(super) fn new(address: Address, size: usize) -> Self {
-        Self { address, idle: Mutex::default(), room: Semaphore::new(size.clamp(1, 1000)) }
+    pub(super) fn new(address: Address) -> Self {
+        Self { address, idle: Mutex::default(), room: Semaphore::new(CONNECTIONS) }
     }
 
     /// The follower's finding. After a change connections are made again.

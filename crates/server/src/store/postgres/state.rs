@@ -145,7 +145,7 @@ impl State {
 
     /// Batches were committed, with so many reports whose ids existed: if an own transaction brought others, `add` adds
     /// them.
-    pub(super) fn committed(&self, duplicates: u64, awaited: Option<Awaited>, add: impl FnOnce(&mut Aggregate)) {
+    pub(super) fn committed(&self, duplicates: u64, awaited: Option<i64>, add: impl FnOnce(&mut Aggregate)) {
         let mut sum = hold(&self.sum);
         sum.duplicates += duplicates;
         if let Some(awaited) = awaited {
@@ -186,10 +186,6 @@ pub(super) struct Ledger {
     awaited: BTreeSet<i64>,
 }
 
-/// An own transaction whose outcome is awaited.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Awaited(i64);
-
 /// The next transactions to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Range {
@@ -200,20 +196,19 @@ pub(super) struct Range {
 
 impl Ledger {
     /// An own transaction is about to be committed.
-    pub(super) fn begin(&mut self, transaction: i64) -> Awaited {
+    pub(super) fn begin(&mut self, transaction: i64) {
         self.awaited.insert(transaction);
-        Awaited(transaction)
     }
 
     /// It was committed, and the caller adds its reports to the sum.
-    fn committed(&mut self, awaited: Awaited) {
-        self.awaited.remove(&awaited.0);
-        self.covered.counted.push(awaited.0);
+    fn committed(&mut self, transaction: i64) {
+        self.awaited.remove(&transaction);
+        self.covered.counted.push(transaction);
     }
 
     /// It failed, or nobody knows: the follower finds out.
-    pub(super) fn given_up(&mut self, awaited: Awaited) {
-        self.awaited.remove(&awaited.0);
+    pub(super) fn given_up(&mut self, transaction: i64) {
+        self.awaited.remove(&transaction);
     }
 
     /// The transactions to read when all below `ended` have ended.
@@ -245,11 +240,11 @@ mod tests {
     #[test]
     fn the_horizon_stops_at_an_awaited_transaction_and_passes_over_counted_ones() {
         let mut ledger = ledger();
-        let (first, second) = (ledger.begin(12), ledger.begin(15));
+        [12, 15].into_iter().for_each(|transaction| ledger.begin(transaction));
         assert_eq!(ledger.limit(20), Range { from: 10, to: 12, without: vec![] });
-        ledger.committed(second);
+        ledger.committed(15);
         assert_eq!(ledger.limit(20), Range { from: 10, to: 12, without: vec![] });
-        ledger.committed(first);
+        ledger.committed(12);
         assert_eq!(ledger.limit(14), Range { from: 10, to: 14, without: vec![12] });
         ledger.advance(14);
         assert_eq!(ledger.limit(20), Range { from: 14, to: 20, without: vec![15] });
@@ -258,13 +253,13 @@ mod tests {
     #[test]
     fn what_was_given_up_is_read_and_the_horizon_never_goes_back() {
         let mut ledger = ledger();
-        let lost = ledger.begin(12);
-        ledger.given_up(lost);
+        ledger.begin(12);
+        ledger.given_up(12);
         assert_eq!(ledger.limit(20), Range { from: 10, to: 20, without: vec![] });
         // Its connection was lost before its COMMIT: it ended, and the horizon passed it.
-        let late = ledger.begin(3);
+        ledger.begin(3);
         assert_eq!(ledger.limit(20), Range { from: 10, to: 10, without: vec![] });
-        ledger.given_up(late);
+        ledger.given_up(3);
         assert_eq!(ledger.limit(20).to, 20);
     }
 
@@ -275,7 +270,7 @@ mod tests {
         let aggregate = Aggregate::empty(&Task::new(schema, Bounding::UnitNorm, mechanism, folds).unwrap());
         let covered = Covered { horizon: 10, passed_over: 3, ..Covered::default() };
         let state = State::new(Snapshot { aggregate, covered }, 0);
-        let awaited = state.ledger().begin(12);
-        state.committed(0, Some(awaited), |_| assert_eq!(state.passed_over(), 3));
+        state.ledger().begin(12);
+        state.committed(0, Some(12), |_| assert_eq!(state.passed_over(), 3));
     }
 }

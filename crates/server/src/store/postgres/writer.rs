@@ -15,7 +15,7 @@ use super::error::{PostgresError, describe};
 use super::pool::Pool;
 use super::schema::{ERASED_XID, UNSAFE, durable};
 use super::sql::LOCKS;
-use super::state::{Awaited, Shared};
+use super::state::Shared;
 use crate::store::queue::Waiting;
 use crate::store::{Batch, CommitError, Committed, Mark, TaskSettings, mark};
 use ldp_pca::report::{Report, ReportId, report_bytes};
@@ -27,7 +27,7 @@ pub(super) struct Commit {
     /// The reports that are new.
     pub(super) new: Vec<Report>,
     /// The transaction, if there is something new; now committed.
-    pub(super) awaited: Option<Awaited>,
+    pub(super) awaited: Option<i64>,
 }
 
 /// Stores the batches. After an error none of them was counted here: if the database has them anyway, the follower
@@ -98,10 +98,11 @@ async fn store(
         client.batch_execute(&update).await?;
     }
     let marks = marks(client, number, group, &rows, &new).await?;
-    let awaited = (!new.is_empty()).then(|| shared.state.ledger().begin(transaction.id));
+    let awaited = (!new.is_empty()).then_some(transaction.id);
+    awaited.iter().for_each(|id| shared.state.ledger().begin(*id));
     let committed = commit_durably(client).await;
-    if let (Err(_), Some(awaited)) = (&committed, awaited) {
-        shared.state.ledger().given_up(awaited);
+    if let (Err(_), Some(id)) = (&committed, awaited) {
+        shared.state.ledger().given_up(id);
     }
     committed?;
     let mut counted = Vec::with_capacity(new.len());
