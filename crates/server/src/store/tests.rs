@@ -184,8 +184,3 @@ pub(super) fn make_second_wave([one, other]: [&dyn ReportStore; 2], task: &Task,
     assert_eq!(put(other, axis).unwrap(), Put::Created);
     named
 }
-
-#[test]
-fn the_mark_of_a_report_is_the_checksum_that_it_ends_with() {
-    assert_eq!(mark(&[1, 2, 3, 4, 5, 6]), [3, 4, 5, 6]);
-}

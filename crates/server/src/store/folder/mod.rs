@@ -128,69 +128,6 @@ impl FolderStore {
         Ok(Put::Created)
     }
 
-    fn close_wave(&self, digest: TaskDigest, plan: RefinementPlan) -> Result<bool, StoreError> {
-        let open = self.find(digest).filter(|task| !task.settings().is_closed());
-        let Some(task) = open else { return Ok(false) };
-        self.put_task(task.task(), task.settings().closing(plan))?;
-        // What was being written meanwhile counts.
-        task.settle()?;
-        Ok(true)
-    }
-
-    fn open_wave(&self, first: TaskDigest, second: &NextWave) -> Result<Option<(TaskDigest, Put)>, StoreError> {
-        let closed = self.find(first).filter(|task| task.settings().is_closed());
-        let Some(task) = closed else { return Ok(None) };
-        let settings = task.settings();
-        if let Some(there) = settings.refined_by {
-            return Ok(Some((there, Put::Updated)));
-        }
-        // The task may be there, and not be named, after a crash between the two.
-        let (digest, put) = match self.second_wave_of(first) {
-            Some(there) => (there, Put::Updated),
-            None => {
-                let (found, expected) = (task.counts().records, second.records);
-                if found != expected {
-                    return Err(StoreError::OtherSums { first, found, expected });
-                }
-                if found < second.least {
-                    self.put_task(task.task(), settings.reopening())?;
-                    return Ok(None);
-                }
-                (second.task.digest(), self.put_task(&second.task, settings.of_second_wave())?)
-            }
-        };
-        self.put_task(task.task(), TaskSettings { refined_by: Some(digest), ..TaskSettings::clone(&settings) })?;
-        Ok(Some((digest, put)))
-    }
-
-    fn delete_task(&self, digest: TaskDigest, erase: Erase) -> Result<bool, StoreError> {
-        let folder = task_folder(&self.root, digest);
-        let mut was_there = folder.exists() || erasing(&self.root, &folder).exists();
-        let served = write_lock(&self.tasks).remove(&digest);
-        served.iter().for_each(|task| task.close());
-        // A folder that is not served is what a failed addition left.
-        let gone = match erase {
-            Erase::AfterGrace if folder.exists() => self.put_aside(digest),
-            Erase::AfterGrace => Ok(()),
-            Erase::Now => erase_folder(&self.root, &folder),
-        };
-        if gone.is_err()
-            && served.is_some()
-            && let Ok(task) = self.open_task(digest)
-        {
-            // Nothing was changed.
-            self.add(task);
-        }
-        gone?;
-        if erase == Erase::Now {
-            for task in deleted(&self.root)?.iter().filter(|task| task.digest == digest) {
-                self.erase(task)?;
-                was_there = true;
-            }
-        }
-        Ok(was_there)
-    }
-
     /// Moves the folder of a task that is closed to the deleted ones. Its name has the present second, or the first
     /// later one that no other deletion of the task has.
     fn put_aside(&self, digest: TaskDigest) -> Result<(), StoreError> {
@@ -224,7 +161,33 @@ impl ReportStore for FolderStore {
     }
 
     fn delete(&self, digest: TaskDigest, erase: Erase) -> Result<bool, StoreError> {
-        self.changing(|| self.delete_task(digest, erase))
+        self.changing(|| {
+            let folder = task_folder(&self.root, digest);
+            let mut was_there = folder.exists() || erasing(&self.root, &folder).exists();
+            let served = write_lock(&self.tasks).remove(&digest);
+            served.iter().for_each(|task| task.close());
+            // A folder that is not served is what a failed addition left.
+            let gone = match erase {
+                Erase::AfterGrace if folder.exists() => self.put_aside(digest),
+                Erase::AfterGrace => Ok(()),
+                Erase::Now => erase_folder(&self.root, &folder),
+            };
+            if gone.is_err()
+                && served.is_some()
+                && let Ok(task) = self.open_task(digest)
+            {
+                // Nothing was changed.
+                self.add(task);
+            }
+            gone?;
+            if erase == Erase::Now {
+                for task in deleted(&self.root)?.iter().filter(|task| task.digest == digest) {
+                    self.erase(task)?;
+                    was_there = true;
+                }
+            }
+            Ok(was_there)
+        })
     }
 
     fn deleted(&self) -> Result<Vec<DeletedTask>, StoreError> {
@@ -241,11 +204,39 @@ impl ReportStore for FolderStore {
     }
 
     fn close_first_wave(&self, task: TaskDigest, plan: RefinementPlan) -> Result<bool, StoreError> {
-        self.changing(|| self.close_wave(task, plan))
+        self.changing(|| {
+            let open = self.find(task).filter(|task| !task.settings().is_closed());
+            let Some(task) = open else { return Ok(false) };
+            task.configure(task.settings().closing(plan))?;
+            // What was being written meanwhile counts.
+            task.settle()?;
+            Ok(true)
+        })
     }
 
     fn open_second_wave(&self, first: TaskDigest, second: NextWave) -> Result<Option<(TaskDigest, Put)>, StoreError> {
-        self.changing(|| self.open_wave(first, &second))
+        self.changing(|| {
+            let closed = self.find(first).filter(|task| task.settings().is_closed());
+            let Some(task) = closed else { return Ok(None) };
+            let settings = TaskSettings::clone(&task.settings());
+            // The task may be there, and not be named, after a crash between the two.
+            let (digest, put) = match self.second_wave_of(first) {
+                Some(there) => (there, Put::Updated),
+                None => {
+                    let (found, expected) = (task.counts().records, second.records);
+                    if found != expected {
+                        return Err(StoreError::OtherSums { first, found, expected });
+                    }
+                    if found < second.least {
+                        task.configure(settings.reopening())?;
+                        return Ok(None);
+                    }
+                    (second.task.digest(), self.put_task(&second.task, settings.of_second_wave())?)
+                }
+            };
+            task.configure(TaskSettings { refined_by: Some(digest), ..settings })?;
+            Ok(Some((digest, put)))
+        })
     }
 
     fn check(&self) -> Result<(), String> {
