@@ -18,11 +18,13 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::mem;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row, Transaction, TransactionBehavior, ffi, params};
+use tokio::sync::watch;
 
 use super::counter::{Counter, Found};
 use super::ids::Ids;
@@ -131,8 +133,9 @@ pub(super) struct Database {
     state: State,
     /// Counts changes, unless none may be made.
     counter: Option<Counter>,
-    /// Why it is not to be trusted any more, once that is so.
-    doubt: Option<String>,
+    /// Why no database is to be trusted any more, once that is so: what the system has in memory may differ from the
+    /// disk.
+    pub(super) doubt: Arc<watch::Sender<Option<String>>>,
     /// Whether its log may hold what is not in it any more.
     unemptied: bool,
 }
@@ -271,7 +274,8 @@ impl Database {
     }
 
     fn of(folder: &Path, connection: Connection, state: State) -> Self {
-        Self { folder: folder.to_owned(), connection, state, counter: None, doubt: None, unemptied: false }
+        let (folder, doubt) = (folder.to_owned(), Arc::new(watch::Sender::new(None)));
+        Self { folder, connection, state, counter: None, doubt, unemptied: false }
     }
 
     /// Opens a database to change it, with what it holds. What was lost since it was last written is recorded in it. If
@@ -460,7 +464,7 @@ impl Database {
             .prepare("UPDATE tally SET changes = ?1, rows = ?2, total = ?3, checksum = ?4")?
             .execute(params![changes, rows, total.cast_signed(), state.tally.checksum()])?;
         let committed = transaction.commit();
-        unless_doubtful(committed, &mut self.doubt)?;
+        self.unless_doubtful(committed)?;
         self.state = state;
         self.unemptied |= removes;
         if let Some(counter) = &mut self.counter {
@@ -470,14 +474,21 @@ impl Database {
         Ok(made)
     }
 
-    /// Why it is not to be trusted any more, if that is so: what the system has in memory may differ from the disk.
-    pub(super) fn doubt(&self) -> Option<&str> {
-        self.doubt.as_deref()
+    /// Tells of an error by which it is unknown what the disk has.
+    fn unless_doubtful<T>(&self, done: rusqlite::Result<T>) -> rusqlite::Result<T> {
+        done.inspect_err(|error| {
+            if !is_refusal(error) {
+                let told = StoreError::database(&self.path(), error.to_string());
+                self.doubt.send_replace(Some(told.to_string()));
+            }
+        })
     }
 
     fn trusted(&self) -> Result<(), StoreError> {
-        let refused = |doubt: &str| Err(StoreError::database(&self.path(), doubt));
-        self.doubt().map_or(Ok(()), refused)
+        if self.doubt.borrow().is_none() {
+            return Ok(());
+        }
+        Err(StoreError::database(&self.path(), "it is unknown what the disk has of an earlier change"))
     }
 
     /// Writes the log back into the file, as far as no reader needs it.
@@ -499,7 +510,7 @@ impl Database {
     fn checkpoint(&mut self, mode: &str) -> Result<bool, StoreError> {
         self.trusted()?;
         in_file(&self.path(), || {
-            let busy = unless_doubtful(checkpoint(&self.connection, mode), &mut self.doubt)?;
+            let busy = self.unless_doubtful(checkpoint(&self.connection, mode))?;
             if mode == "TRUNCATE" {
                 fs::File::open(self.folder.join(LOG))?.sync_all()?;
             }
@@ -971,11 +982,6 @@ fn read_ids(connection: &Connection, tally: &mut Tally) -> Result<(Ids, u64, i64
         }
     }
     Ok((ids, count, last))
-}
-
-/// Tells of an error by which it is unknown what the disk has.
-fn unless_doubtful<T>(done: rusqlite::Result<T>, doubt: &mut Option<String>) -> rusqlite::Result<T> {
-    done.inspect_err(|error| *doubt = (!is_refusal(error)).then(|| error.to_string()))
 }
 
 /// Whether the system refused to write, so that nothing was committed, as on a full disk.

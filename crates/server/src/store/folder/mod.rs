@@ -94,7 +94,8 @@ impl FolderStore {
     }
 
     fn open_task(&self, digest: TaskDigest) -> Result<FolderTask, StoreError> {
-        let (database, content) = Database::open(&task_folder(&self.root, digest), digest)?;
+        let (mut database, content) = Database::open(&task_folder(&self.root, digest), digest)?;
+        database.doubt = Arc::clone(&self.options.failed);
         FolderTask::open(database, content, self.options.clone())
     }
 

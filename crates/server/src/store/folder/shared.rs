@@ -49,32 +49,13 @@ impl Shared {
         work(hold(&self.database).as_mut().ok_or_else(closed)?)
     }
 
-    /// Changes the database: all of it or nothing, unless it is [doubtful](Self::is_doubtful) after an error.
+    /// Changes the database: see [`Database::change`].
     pub(super) fn change<T>(&self, make: impl FnOnce(&mut Change<'_>) -> Result<T, Problem>) -> Result<T, StoreError> {
-        self.checked(|database| database.change(make))
-    }
-
-    /// Uses the database, and has the server stop if it is not to be trusted any more.
-    pub(super) fn checked<T>(
-        &self,
-        work: impl FnOnce(&mut Database) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
-        let done = self.with(work);
-        if let Err(error) = &done
-            && self.is_doubtful()
-        {
-            self.options.failed.send_replace(Some(error.to_string()));
-        }
-        done
+        self.with(|database| database.change(make))
     }
 
     pub(super) fn refused(&self, problem: impl Into<String>) -> StoreError {
         StoreError::refused(&self.folder, problem)
-    }
-
-    /// Whether it is unknown what the disk has of the last change.
-    pub(super) fn is_doubtful(&self) -> bool {
-        hold(&self.database).as_ref().is_some_and(|database| database.doubt().is_some())
     }
 }
 

@@ -95,8 +95,8 @@ impl Writer {
                 reports.iter().for_each(|report| self.ids.remove(report.id()));
                 tracing::warn!(%error, "reports could not be stored");
                 let error = error.for_clients();
-                let doubtful = shared.is_doubtful();
-                let refusal = if doubtful { CommitError::Unknown(error) } else { CommitError::Write(error) };
+                let is_in_doubt = shared.options.failed.borrow().is_some();
+                let refusal = if is_in_doubt { CommitError::Unknown(error) } else { CommitError::Write(error) };
                 group.into_iter().for_each(|waiting| waiting.answer(Err(refusal.clone())));
                 return;
             }
@@ -138,7 +138,7 @@ impl Writer {
         if worth_it && bytes >= self.shared.sum_bytes {
             self.write_sum();
         }
-        if self.logged >= self.shared.options.log_bytes && self.shared.checked(Database::write_back).is_ok() {
+        if self.logged >= self.shared.options.log_bytes && self.shared.with(Database::write_back).is_ok() {
             self.logged = 0;
         }
     }
@@ -183,7 +183,7 @@ impl Writer {
             self.gone.extend(wanted);
             self.unsummed = (0, 0);
         }
-        shared.checked(Database::erase_log)?;
+        shared.with(Database::erase_log)?;
         Ok(ErasedReports { erased, before, unknown })
     }
 

@@ -424,8 +424,8 @@ impl Place {
     }
 
     fn try_open(&mut self) -> Result<(), StoreError> {
-        self.options.failed.send_replace(None);
         self.store = None;
+        self.options.failed.send_replace(None);
         self.store = Some(FolderStore::open(&self.root, slice::from_ref(&self.task), self.options.clone())?);
         Ok(())
     }
