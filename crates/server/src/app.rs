@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock, RwLock, Weak};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::extract::Path as UrlPath;
 use serde_json::{Value, json};
@@ -21,7 +20,7 @@ use super::problem::{Problem, Reason};
 use super::readiness::Readiness;
 use super::recovery::{Recoveries, RecoveryCache};
 use super::request::Id;
-use super::store::{Counts, ReportStore, StoreMetrics, TaskReports, TaskSettings, date_of, is_of};
+use super::store::{Counts, ReportStore, StoreMetrics, TaskReports, TaskSettings, date_of, is_of, unix_time};
 use super::tokens::Tokens;
 use crate::locks::{read_lock, write_lock};
 use ldp_pca::task::TaskDigest;
@@ -194,9 +193,4 @@ impl App {
         }
         status
     }
-}
-
-/// Seconds since 1970.
-pub(super) fn unix_time() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }

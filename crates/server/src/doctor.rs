@@ -16,7 +16,6 @@ use ureq::http::{HeaderName, HeaderValue, Request, Response, header};
 
 use super::Server;
 use super::agent::{agent, at_fault, local_agent, printable, target};
-use super::app::unix_time;
 use super::config::{ServerConfig, TokenConfig};
 use super::durable::{free_bytes, write_whole};
 use super::error::ServerError;
@@ -24,6 +23,7 @@ use super::issuing::Issuer;
 use super::net::is_proxy;
 use super::oblivious::GatewayKeys;
 use super::routes::OPENAPI;
+use super::store::unix_time;
 use super::tokens::Tokens;
 
 /// A finding of [`examine`].

@@ -52,12 +52,12 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::watch;
 use tokio::task::{JoinSet, spawn_blocking};
 
-use self::app::{App, unix_time};
+use self::app::App;
 use self::issuing::Issuer;
 use self::net::Tls;
 use self::oblivious::GatewayKeys;
 use self::routes::Routes;
-use self::store::{FolderOptions, FolderStore, ReportStore, StoreMetrics, TaskReports};
+use self::store::{FolderOptions, FolderStore, ReportStore, StoreMetrics, TaskReports, unix_time};
 use self::tokens::Tokens;
 use ldp_pca::task::{Task, TaskDigest};
 

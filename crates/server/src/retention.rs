@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use tokio::task::spawn_blocking;
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::app::{App, unix_time};
+use super::app::App;
 use super::audit::AuditLine;
-use super::store::{DeletedTask, Erase, StoreError, TaskSettings};
+use super::store::{DeletedTask, Erase, StoreError, TaskSettings, unix_time};
 use ldp_pca::task::TaskDigest;
 
 /// How often the clock is read.

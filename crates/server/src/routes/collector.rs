@@ -22,12 +22,12 @@ use serde_json::Value;
 
 use super::blocking;
 use super::recovery::{Asked, check_minimum, check_waves, in_time, recover};
-use crate::app::{App, unix_time};
+use crate::app::App;
 use crate::origins::RESOURCE_POLICY;
 use crate::problem::{Problem, Reason};
 use crate::recovery::{Answer, Asker, Waves};
 use crate::request::{Id, weight};
-use crate::store::TaskReports;
+use crate::store::{TaskReports, unix_time};
 use crate::tokens::{Role, after};
 
 /// Where the list is, from the page of a result.

@@ -42,7 +42,7 @@ pub use postgres::PostgresError;
 #[cfg(feature = "postgres")]
 pub(super) use postgres::{PostgresOptions, PostgresStore};
 pub use settings::TaskSettings;
-pub(super) use settings::{RefinementPlan, date_of};
+pub(super) use settings::{RefinementPlan, date_of, unix_time};
 
 /// A future behind a pointer, so that stores can be trait objects.
 pub(super) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

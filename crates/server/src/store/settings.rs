@@ -133,6 +133,11 @@ fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Er
     }
 }
 
+/// Seconds since 1970.
+pub(crate) fn unix_time() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
 /// A time in a form that people write.
 pub(crate) fn date_of(seconds: u64) -> String {
     // Later times have no year of four digits.

@@ -34,13 +34,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, RwLock};
 
-use self::database::{DAMAGED, Database, TaskRow, now};
+use self::database::{DAMAGED, Database, TaskRow};
 use self::lock::Lock;
 use self::room::{explain, probe};
 use self::task::FolderTask;
 use super::{
     At, Damage, DeletedTask, Erase, ErasedReports, NextWave, Put, RefinementPlan, ReportStore, StoreError, TaskReports,
-    TaskSettings,
+    TaskSettings, unix_time,
 };
 use crate::durable::{folder_of, make_folder, sync_folder};
 use crate::locks::{hold, read_lock, write_lock};
@@ -134,7 +134,7 @@ impl FolderStore {
     fn put_aside(&self, digest: TaskDigest) -> Result<(), StoreError> {
         let from = task_folder(&self.root, digest);
         let named = |since| deleted_folder(&self.root, &DeletedTask { digest, key: since, since });
-        let to = (now()..).map(named).find(|to| !to.exists()).unwrap_or_default();
+        let to = (unix_time()..).map(named).find(|to| !to.exists()).unwrap_or_default();
         move_folder(&from, &to).at("put aside", &from)
     }
 

@@ -10,12 +10,12 @@ use std::time::Instant;
 use tokio::sync::oneshot;
 
 use super::check_set_aside;
-use super::database::{Database, now, page_bytes};
+use super::database::{Database, page_bytes};
 use super::ids::Ids;
 use super::shared::{Shared, Watched};
 use crate::locks::{hold, read_lock};
 use crate::store::queue::{self, Waiting, Waits};
-use crate::store::{Batch, CommitError, Committed, ErasedReports, StoreError, mark};
+use crate::store::{Batch, CommitError, Committed, ErasedReports, StoreError, mark, unix_time};
 use ldp_pca::internal::aggregate::MAX_RECORDS;
 use ldp_pca::report::{Report, ReportId};
 
@@ -174,7 +174,7 @@ impl Writer {
             let left = shared.change(|change| {
                 let mut left = sum.clone();
                 change.erase(&shared.task, &wanted, &mut left)?;
-                change.refuse(&wanted, now())?;
+                change.refuse(&wanted, unix_time())?;
                 change.put_sum(&left)?;
                 Ok(left)
             })?;

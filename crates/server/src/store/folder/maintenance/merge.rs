@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::super::database::{Content, Database, TaskRow, in_file, now};
+use super::super::database::{Content, Database, TaskRow, in_file};
 use super::super::lock::Lock;
 use super::super::{check_set_aside, make_folders, make_task, sweep, task_folder, task_folders};
 use super::{Meter, Progress, read_batches, refuse_losses};
-use crate::store::{StoreError, TaskSettings, sum};
+use crate::store::{StoreError, TaskSettings, sum, unix_time};
 use ldp_pca::internal::aggregate::MAX_RECORDS;
 use ldp_pca::internal::decimal::plural;
 use ldp_pca::report::ReportId;
@@ -150,7 +150,7 @@ fn merge_task(
     let limit = settings.max_records.unwrap_or(MAX_RECORDS);
     database.change(|change| {
         change.erase(task, &gone, &mut total)?;
-        change.refuse(&erased, now())?;
+        change.refuse(&erased, unix_time())?;
         for part in parts {
             merged.lost += read_batches(&part.database, &part.content.row, allow_loss, &mut |mut batch| {
                 meter.add(batch.bytes.len() as u64);
