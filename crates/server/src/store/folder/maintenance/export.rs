@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::super::database::{Content, Database};
 use super::super::task_folder;
-use super::{Meter, Progress, read_batches};
+use super::{Meter, Progress, read_batches, refuse_losses};
 use crate::store::{At, StoreError};
 use ldp_pca::task::TaskDigest;
 
@@ -35,6 +35,7 @@ pub fn export(
 ) -> Result<Exported, StoreError> {
     let folder = task_folder(root, task);
     let (database, Content { row, .. }) = Database::read(&folder, task)?;
+    refuse_losses(&database, &row, allow_loss)?;
     let (mut meter, mut reports) = (Meter::new(progress, [&folder]), 0);
     let lost = read_batches(&database, &row, allow_loss, &mut |batch| {
         meter.add(batch.bytes.len() as u64);

@@ -63,15 +63,14 @@ fn refuse_losses(database: &Database, row: &TaskRow, allow_loss: bool) -> Result
     Ok(())
 }
 
-/// Passes all batches of a task to `each`. Lost and damaged reports are refused, unless that is allowed. Returns how
-/// many they are.
+/// Passes all batches of a task to `each`. Damaged reports are refused, unless that is allowed. Returns how many they
+/// are, with those that are known to be lost.
 fn read_batches(
     database: &Database,
     row: &TaskRow,
     allow_loss: bool,
     each: &mut dyn FnMut(StoredBatch) -> Result<(), Problem>,
 ) -> Result<u64, StoreError> {
-    refuse_losses(database, row, allow_loss)?;
     let mut lost = row.lost;
     database.batches(&row.task, 0, &mut |batch| {
         if batch.lost > 0 && !allow_loss {

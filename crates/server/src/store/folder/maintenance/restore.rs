@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::super::database::{Content, Database, TaskRow};
 use super::super::lock::Lock;
 use super::super::{deleted as deleted_tasks, deleted_folder, move_folder, task_folder, task_folders};
+use super::read_batches;
 use crate::store::{At, StoreError};
 use ldp_pca::task::TaskDigest;
 
@@ -53,10 +54,7 @@ pub fn restore(root: &Path, digest: TaskDigest) -> Result<Restored, StoreError> 
     };
     let from = deleted_folder(root, &deleted);
     let (mut database, Content { row, reports, .. }) = Database::open(&from, digest)?;
-    database.batches(&row.task, 0, &mut |batch| match batch.lost {
-        0 => Ok(()),
-        lost => Err(StoreError::Lossy { path: from.clone(), lost, damage: Vec::new() }.into()),
-    })?;
+    read_batches(&database, &row, false, &mut |_| Ok(()))?;
     check_second_wave(root, &row)?;
     database.change(|change| change.edit(|row| row.settings.retention = None))?;
     database.empty_log()?;
