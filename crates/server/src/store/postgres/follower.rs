@@ -126,7 +126,7 @@ impl Follower {
                 same.configure(found.settings);
                 continue;
             }
-            let duplicates = before.as_ref().map_or(0, |before| before.state.counts.borrow().duplicates);
+            let duplicates = before.as_ref().map_or(0, |before| before.counts.borrow().duplicates);
             let snapshot = snapshots::read(client, &found.task, found.number, &self.options.metrics).await?;
             let shared = Arc::new(Shared::new(found, snapshot, duplicates));
             // Nobody sees it before it is whole.
@@ -143,7 +143,7 @@ impl Follower {
     /// Warns about reports of a task that the database has lost since it was last read.
     async fn compare(&self, client: &Client, before: &Shared, now: &Shared, ended: i64) -> Result<(), PostgresError> {
         // Read before the table, which has everything that is counted.
-        let (counted, confirmed) = (before.state.counts.borrow().records, *hold(&before.confirmed));
+        let (counted, confirmed) = (before.counts.borrow().records, *hold(&before.confirmed));
         let number = now.number;
         let is_kept = confirmed.map_or("true".to_owned(), |id| {
             format!("EXISTS (SELECT FROM ldp_pca.reports_{number} WHERE id = decode('{id}', 'hex'))")
@@ -152,7 +152,7 @@ impl Follower {
         let row = Sql::to("count reports", client).row(&query).await?;
         let (later, is_kept): (i64, bool) = (row.get(0), row.get(1));
         let erased = now.erased.saturating_sub(before.erased).unsigned_abs();
-        let found = now.state.counts.borrow().records + later.unsigned_abs() + erased;
+        let found = now.counts.borrow().records + later.unsigned_abs() + erased;
         if found >= counted && is_kept {
             return Ok(());
         }
@@ -199,7 +199,7 @@ fn read_task(row: &Row) -> Result<FoundTask, PostgresError> {
 /// Adds the reports of the transactions below `ended` that are not in the sum.
 async fn read_reports(client: &Client, shared: &Arc<Shared>, ended: i64) -> Result<(), PostgresError> {
     let failed = || PostgresError::query("read reports");
-    let Range { from, to, without } = shared.state.ledger().limit(ended);
+    let Range { from, to, without } = shared.ledger().limit(ended);
     if from == to {
         return Ok(());
     }
@@ -228,10 +228,8 @@ async fn read_reports(client: &Client, shared: &Arc<Shared>, ended: i64) -> Resu
     if !reports.is_empty() {
         read = Some(add(read, &shared.task, reports).await);
     }
-    shared
-        .state
-        .advance(to, read.as_ref(), passed_over)
-        .map_err(|error| PostgresError::Query { action: "be summed", reason: error.to_string() })
+    let added = shared.advance(to, read.as_ref(), passed_over);
+    added.map_err(|error| PostgresError::Query { action: "be summed", reason: error.to_string() })
 }
 
 /// Adds reports off the request threads.

@@ -88,7 +88,7 @@ pub(super) async fn write(
     shared: &Arc<Shared>,
     options: &PostgresOptions,
 ) -> Result<(), PostgresError> {
-    let records = shared.state.counts.borrow().records;
+    let records = shared.counts.borrow().records;
     let enough = |last: u64| {
         let more = records.saturating_sub(last);
         let bytes = more.saturating_mul(report_bytes(&shared.task) as u64);
@@ -116,7 +116,7 @@ pub(super) async fn write(
     let copied = Arc::clone(shared);
     // Copying waits for a thread that sums, so it is not done on a request thread.
     let copy = spawn_blocking(move || {
-        let snapshot = copied.state.snapshot();
+        let snapshot = copied.snapshot();
         (snapshot.aggregate.to_bytes(), snapshot)
     });
     let (bytes, snapshot) = copy.await.expect("a copy is made without a panic");

@@ -8,7 +8,7 @@
 //! 2. It takes [`Ledger::limit`] of that: no further than the smallest own transaction whose outcome is still awaited
 //!    here.
 //! 3. It reads the rows from the horizon up to the limit, without those of `counted`, and adds them with
-//!    [`State::advance`].
+//!    [`Shared::advance`].
 //!
 //! An own transaction is entered with [`Ledger::begin`] before its commit is sent. If it is below the first step's
 //! answer, it had ended by then, so at the second step it is either still awaited (and the limit stays below it), or in
@@ -43,7 +43,13 @@ pub(super) struct Shared {
     /// How many of its reports were erased before it was read.
     pub(super) erased: i64,
     settings: RwLock<Arc<TaskSettings>>,
-    pub(super) state: State,
+    /// Locked while reports are summed, so not for a request thread. Locked before the ledger where both are.
+    sum: Mutex<Aggregate>,
+    ledger: Mutex<Ledger>,
+    /// Dropped with the task, which notifies everyone who waits for other counts.
+    teller: Mutex<Option<watch::Sender<Counts>>>,
+    /// The counts, and those to come.
+    pub(super) counts: watch::Receiver<Counts>,
     /// Reports in the last known snapshot.
     pub(super) last_snapshot: AtomicU64,
     /// The transactions of a sum that was compared with the table, and their number of rows.
@@ -55,10 +61,22 @@ pub(super) struct Shared {
 impl Shared {
     pub(super) fn new(found: FoundTask, snapshot: Snapshot, duplicates: u64) -> Self {
         let FoundTask { task, number, settings, erased } = found;
-        let last_snapshot = AtomicU64::new(snapshot.aggregate.records());
-        let compared = Mutex::new((snapshot.covered.clone(), snapshot.rows()));
-        let (settings, state) = (RwLock::new(Arc::new(settings)), State::new(snapshot, duplicates));
-        Self { task, number, erased, settings, state, last_snapshot, compared, confirmed: Mutex::default() }
+        let (records, rows) = (snapshot.aggregate.records(), snapshot.rows());
+        let (teller, counts) = watch::channel(Counts { records, duplicates });
+        let Snapshot { aggregate, covered } = snapshot;
+        Self {
+            task,
+            number,
+            erased,
+            settings: RwLock::new(Arc::new(settings)),
+            sum: Mutex::new(aggregate),
+            ledger: Mutex::new(Ledger { covered: covered.clone(), awaited: BTreeSet::new() }),
+            teller: Mutex::new(Some(teller)),
+            counts,
+            last_snapshot: AtomicU64::new(records),
+            compared: Mutex::new((covered, rows)),
+            confirmed: Mutex::default(),
+        }
     }
 
     pub(super) fn settings(&self) -> Arc<TaskSettings> {
@@ -68,22 +86,61 @@ impl Shared {
     pub(super) fn configure(&self, settings: TaskSettings) {
         *write_lock(&self.settings) = Arc::new(settings);
     }
-}
 
-/// A sum, and the transactions in it.
-pub(super) struct State {
-    /// Locked while reports are summed, so not for a request thread. Locked before the ledger where both are.
-    sum: Mutex<Sum>,
-    ledger: Mutex<Ledger>,
-    /// Dropped with the task, which notifies everyone who waits for other counts.
-    teller: Mutex<Option<watch::Sender<Counts>>>,
-    /// The counts, and those to come.
-    pub(super) counts: watch::Receiver<Counts>,
-}
+    /// Ends the stream of counts.
+    pub(super) fn end(&self) {
+        drop(hold(&self.teller).take());
+    }
 
-struct Sum {
-    aggregate: Aggregate,
-    duplicates: u64,
+    pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        hold(&self.ledger)
+    }
+
+    pub(super) fn snapshot(&self) -> Snapshot {
+        let sum = hold(&self.sum);
+        // Writers wait for the ledger: it is not held while the sums are copied.
+        let aggregate = sum.clone();
+        Snapshot { aggregate, covered: self.ledger().covered.clone() }
+    }
+
+    /// Rows that were read and are not reports of the task.
+    pub(super) fn passed_over(&self) -> u64 {
+        self.ledger().covered.passed_over
+    }
+
+    /// Batches were committed, with so many reports whose ids existed: if an own transaction brought others, `add` adds
+    /// them.
+    pub(super) fn committed(&self, duplicates: u64, awaited: Option<i64>, add: impl FnOnce(&mut Aggregate)) {
+        let mut sum = hold(&self.sum);
+        if let Some(awaited) = awaited {
+            add(&mut sum);
+            self.ledger().committed(awaited);
+        }
+        self.tell(&sum, duplicates);
+    }
+
+    /// Adds what was read up to `limit`, beside which there were rows that are not reports of the task.
+    pub(super) fn advance(&self, limit: i64, read: Option<&Aggregate>, passed_over: u64) -> Result<(), AggregateError> {
+        let mut sum = hold(&self.sum);
+        if let Some(read) = read {
+            sum.merge(read)?;
+        }
+        let mut ledger = self.ledger();
+        ledger.advance(limit);
+        ledger.covered.passed_over += passed_over;
+        drop(ledger);
+        self.tell(&sum, 0);
+        Ok(())
+    }
+
+    /// Publishes counts, with so many more duplicates. Called under the sum's lock, so that they come in their order.
+    fn tell(&self, sum: &Aggregate, duplicates: u64) {
+        let duplicates = self.counts.borrow().duplicates + duplicates;
+        let counts = Counts { records: sum.records(), duplicates };
+        if let Some(teller) = &*hold(&self.teller) {
+            teller.send_if_modified(|told| std::mem::replace(told, counts) != counts);
+        }
+    }
 }
 
 /// The transactions in a sum.
@@ -108,73 +165,6 @@ impl Snapshot {
     pub(super) fn rows(&self) -> i64 {
         let rows = self.aggregate.records().saturating_add(self.covered.passed_over);
         i64::try_from(rows).unwrap_or(i64::MAX)
-    }
-}
-
-impl State {
-    pub(super) fn new(Snapshot { aggregate, covered }: Snapshot, duplicates: u64) -> Self {
-        let (teller, counts) = watch::channel(Counts { records: aggregate.records(), duplicates });
-        Self {
-            ledger: Mutex::new(Ledger { covered, awaited: BTreeSet::new() }),
-            sum: Mutex::new(Sum { aggregate, duplicates }),
-            teller: Mutex::new(Some(teller)),
-            counts,
-        }
-    }
-
-    /// Ends the stream of counts.
-    pub(super) fn end(&self) {
-        drop(hold(&self.teller).take());
-    }
-
-    pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        hold(&self.ledger)
-    }
-
-    pub(super) fn snapshot(&self) -> Snapshot {
-        let sum = hold(&self.sum);
-        // Writers wait for the ledger: it is not held while the sums are copied.
-        let aggregate = sum.aggregate.clone();
-        Snapshot { aggregate, covered: self.ledger().covered.clone() }
-    }
-
-    /// Rows that were read and are not reports of the task.
-    pub(super) fn passed_over(&self) -> u64 {
-        self.ledger().covered.passed_over
-    }
-
-    /// Batches were committed, with so many reports whose ids existed: if an own transaction brought others, `add` adds
-    /// them.
-    pub(super) fn committed(&self, duplicates: u64, awaited: Option<i64>, add: impl FnOnce(&mut Aggregate)) {
-        let mut sum = hold(&self.sum);
-        sum.duplicates += duplicates;
-        if let Some(awaited) = awaited {
-            add(&mut sum.aggregate);
-            self.ledger().committed(awaited);
-        }
-        self.tell(&sum);
-    }
-
-    /// Adds what was read up to `limit`, beside which there were rows that are not reports of the task.
-    pub(super) fn advance(&self, limit: i64, read: Option<&Aggregate>, passed_over: u64) -> Result<(), AggregateError> {
-        let mut sum = hold(&self.sum);
-        if let Some(read) = read {
-            sum.aggregate.merge(read)?;
-        }
-        let mut ledger = self.ledger();
-        ledger.advance(limit);
-        ledger.covered.passed_over += passed_over;
-        drop(ledger);
-        self.tell(&sum);
-        Ok(())
-    }
-
-    /// Called under the sum's lock, so that counts are published in their order.
-    fn tell(&self, sum: &Sum) {
-        let counts = Counts { records: sum.aggregate.records(), duplicates: sum.duplicates };
-        if let Some(teller) = &*hold(&self.teller) {
-            teller.send_if_modified(|told| std::mem::replace(told, counts) != counts);
-        }
     }
 }
 
@@ -227,11 +217,7 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ldp_pca::mechanism::MechanismSpec;
-    use ldp_pca::privacy::Epsilon;
-    use ldp_pca::record::Bounding;
-    use ldp_pca::schema::Schema;
-    use ldp_pca::task::Folds;
+    use crate::store::tests::compact;
 
     fn ledger() -> Ledger {
         Ledger { covered: Covered { horizon: 10, ..Covered::default() }, ..Ledger::default() }
@@ -265,12 +251,12 @@ mod tests {
 
     #[test]
     fn damage_is_told_while_reports_are_summed() {
-        let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 16, cap: 2 };
-        let (schema, folds) = (Schema::numeric(4).unwrap(), Folds::new(3).unwrap());
-        let aggregate = Aggregate::empty(&Task::new(schema, Bounding::UnitNorm, mechanism, folds).unwrap());
+        let (task, settings) = (compact(), TaskSettings::default());
         let covered = Covered { horizon: 10, passed_over: 3, ..Covered::default() };
-        let state = State::new(Snapshot { aggregate, covered }, 0);
-        state.ledger().begin(12);
-        state.committed(0, Some(12), |_| assert_eq!(state.passed_over(), 3));
+        let snapshot = Snapshot { aggregate: Aggregate::empty(&task), covered };
+        let found = FoundTask { task, number: 1, settings, erased: 0 };
+        let shared = Shared::new(found, snapshot, 0);
+        shared.ledger().begin(12);
+        shared.committed(0, Some(12), |_| assert_eq!(shared.passed_over(), 3));
     }
 }

@@ -42,7 +42,7 @@ impl PostgresTask {
 
     /// Accepts no further batch, and publishes no more counts. Waiting batches are written.
     pub(super) fn close(&self) {
-        self.shared.state.end();
+        self.shared.end();
         self.queue.close();
     }
 
@@ -67,15 +67,15 @@ impl TaskReports for PostgresTask {
     }
 
     fn damage(&self) -> Damage {
-        Damage { lost: self.shared.state.passed_over(), ..Damage::default() }
+        Damage { lost: self.shared.passed_over(), ..Damage::default() }
     }
 
     fn watch_counts(&self) -> watch::Receiver<Counts> {
-        self.shared.state.counts.clone()
+        self.shared.counts.clone()
     }
 
     fn aggregate(&self) -> Result<Aggregate, StoreError> {
-        Ok(self.shared.state.snapshot().aggregate)
+        Ok(self.shared.snapshot().aggregate)
     }
 
     fn queue(&self) -> &CommitQueue {
@@ -104,7 +104,7 @@ async fn write(shared: Arc<Shared>, pool: Arc<Pool>, metrics: StoreMetrics, queu
                 let duplicates = outcomes.iter().flatten().map(|outcome| outcome.duplicate).sum();
                 let shared = Arc::clone(&shared);
                 let add = move || {
-                    shared.state.committed(duplicates, awaited, |aggregate| sum(aggregate, &shared.task, &new));
+                    shared.committed(duplicates, awaited, |aggregate| sum(aggregate, &shared.task, &new));
                 };
                 // If it panics, its transaction is awaited without end: the sum lags behind, but is never wrong.
                 let _ = spawn_blocking(add).await;

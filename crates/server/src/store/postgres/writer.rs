@@ -99,10 +99,10 @@ async fn store(
     }
     let marks = marks(client, number, group, &rows, &new).await?;
     let awaited = (!new.is_empty()).then_some(transaction.id);
-    awaited.iter().for_each(|id| shared.state.ledger().begin(*id));
+    awaited.iter().for_each(|id| shared.ledger().begin(*id));
     let committed = commit_durably(client).await;
     if let (Err(_), Some(id)) = (&committed, awaited) {
-        shared.state.ledger().given_up(id);
+        shared.ledger().given_up(id);
     }
     committed?;
     let mut counted = Vec::with_capacity(new.len());
