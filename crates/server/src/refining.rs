@@ -159,7 +159,7 @@ fn next_after(after: u64, records: u64) -> u64 {
 async fn second_task(reports: &Arc<dyn TaskReports>, plan: RefinementPlan) -> Result<(SecondTask, u64), Failure> {
     let reports = Arc::clone(reports);
     let made = spawn_blocking(move || {
-        let aggregate = reports.aggregate()?;
+        let aggregate = reports.aggregate();
         let second = SecondTask::of(&aggregate, reports.task(), Rank::new(plan.rank)?, None)?;
         Ok((second, aggregate.records()))
     });

@@ -109,8 +109,7 @@ impl Answer {
     /// sums are those of the moment at which the second is read, but for reports of the first that are erased then.
     pub(super) fn of_both(first: &dyn TaskReports, second: &dyn TaskReports, rank: Rank) -> Result<Self, Problem> {
         let (covariance, task) = (estimate(first)?.1, first.task());
-        let sums = second.aggregate().map_err(Problem::internal)?;
-        let both = refined_answer((&covariance, task), (&sums, second.task()), rank);
+        let both = refined_answer((&covariance, task), (&second.aggregate(), second.task()), rank);
         let (answer, facts) = both.map_err(|error| match error {
             RefineError::Directions(_) => Reason::NotRefined.because(
                 "the second wave refines other components than those of the first wave's reports that are here: some \
@@ -226,7 +225,7 @@ pub(super) fn denoised(reports: &dyn TaskReports) -> Result<Denoised, Problem> {
 
 /// The present sums, and the estimate of them.
 fn estimate(reports: &dyn TaskReports) -> Result<(Aggregate, Covariance), Problem> {
-    let aggregate = reports.aggregate().map_err(Problem::internal)?;
+    let aggregate = reports.aggregate();
     let covariance = Covariance::estimate(&aggregate, reports.task()).map_err(Problem::internal)?;
     Ok((aggregate, covariance))
 }

@@ -287,12 +287,11 @@ pub(super) async fn aggregate(State(app): State<Arc<App>>, id: Id, headers: Head
     check_minimum(&app, &*reports, reports.counts(), "")?;
     let permit = in_time(&app, app.recoveries.enter(Asker::Collector)).await?;
     let bytes = blocking(move || {
-        let bytes = reports.aggregate().map(|sums| sums.to_bytes());
+        let bytes = reports.aggregate().to_bytes();
         drop(permit);
         bytes
     });
-    let bytes = bytes.await?;
-    Ok(download("application/octet-stream", "aggregate.ldpa", bytes.map_err(Problem::internal)?))
+    Ok(download("application/octet-stream", "aggregate.ldpa", bytes.await?))
 }
 
 /// A table with a row for each feature.

@@ -140,7 +140,7 @@ pub(super) trait TaskReports: Send + Sync + 'static {
 
     /// The sum of at least the reports in earlier [`counts`](Self::counts). It waits, so do not call it on a request
     /// thread.
-    fn aggregate(&self) -> Result<Aggregate, StoreError>;
+    fn aggregate(&self) -> Aggregate;
 
     /// The batches that wait.
     fn queue(&self) -> &CommitQueue;

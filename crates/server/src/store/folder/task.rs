@@ -113,8 +113,8 @@ impl TaskReports for FolderTask {
         self.shared.counts.subscribe()
     }
 
-    fn aggregate(&self) -> Result<Aggregate, StoreError> {
-        Ok(self.shared.whole().clone())
+    fn aggregate(&self) -> Aggregate {
+        self.shared.whole().clone()
     }
 
     fn queue(&self) -> &CommitQueue {

@@ -11,7 +11,7 @@ use super::state::Shared;
 use super::writer::{Commit, commit};
 use crate::locks::hold;
 use crate::store::queue::{self, CommitQueue, MOST_WAITING, Waiting, Waits};
-use crate::store::{CommitError, Counts, Damage, StoreError, StoreMetrics, TaskReports, TaskSettings, sum};
+use crate::store::{CommitError, Counts, Damage, StoreMetrics, TaskReports, TaskSettings, sum};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::task::Task;
@@ -74,8 +74,8 @@ impl TaskReports for PostgresTask {
         self.shared.counts.clone()
     }
 
-    fn aggregate(&self) -> Result<Aggregate, StoreError> {
-        Ok(self.shared.snapshot().aggregate)
+    fn aggregate(&self) -> Aggregate {
+        self.shared.snapshot().aggregate
     }
 
     fn queue(&self) -> &CommitQueue {

@@ -65,7 +65,7 @@ impl Aggregator {
     }
 
     fn aggregate(&self, task: &Task) -> Aggregate {
-        self.reports_of(task).aggregate().unwrap()
+        self.reports_of(task).aggregate()
     }
 
     /// The result of an SQL query.
