@@ -183,7 +183,7 @@ async fn open(app: &Arc<App>, reports: &Arc<dyn TaskReports>, plan: RefinementPl
     let first = reports.task().digest();
     // What was written with the settings of before is there when this batch is answered.
     loop {
-        match reports.commit(Batch::empty()).await {
+        match reports.queue().commit(Batch::empty()).await {
             Err(CommitError::Busy) => sleep(Duration::from_millis(50)).await,
             outcome => break outcome.map(drop)?,
         }

@@ -85,7 +85,7 @@ fn register_tasks(app: &App, collector: bool, registry: &mut Registry) {
         let digest = reports.task().digest();
         let mut labels = vec![("task", digest.to_string())];
         records.get_or_create(&labels).set(i64::try_from(reports.counts().records).unwrap_or(i64::MAX));
-        queued.get_or_create(&labels).set(i64::try_from(reports.queued()).unwrap_or(i64::MAX));
+        queued.get_or_create(&labels).set(i64::try_from(reports.queue().queued()).unwrap_or(i64::MAX));
         lost.get_or_create(&labels).set(i64::try_from(reports.damage().lost).unwrap_or(i64::MAX));
         let told = collector || app.open_recovery(&reports.settings());
         let predicted_error = || app.collection(&reports).recovery.predicted_error();

@@ -90,7 +90,7 @@ pub(super) async fn take(
     let committed = if batch.reports.is_empty() {
         Committed::default()
     } else {
-        let committed = timeout(app.config.request_timeout, reports.commit(batch)).await;
+        let committed = timeout(app.config.request_timeout, reports.queue().commit(batch)).await;
         committed.map_err(|_| commit_timeout())?.map_err(|error| not_committed(&error))?
     };
     // Only the operator learns whether a duplicate had another payload: otherwise anybody could find out which payload

@@ -15,9 +15,7 @@ mod settings;
 mod tests;
 
 use std::fmt;
-use std::future::Future;
 use std::num::NonZeroUsize;
-use std::pin::Pin;
 use std::ptr;
 use std::sync::{Arc, Weak};
 use std::thread;
@@ -43,9 +41,6 @@ pub use postgres::PostgresError;
 pub(super) use postgres::{PostgresOptions, PostgresStore};
 pub use settings::TaskSettings;
 pub(super) use settings::{RefinementPlan, date_of, unix_time};
-
-/// A future behind a pointer, so that stores can be trait objects.
-pub(super) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// All tasks of a server. Every method except [`tasks`](Self::tasks) and [`task`](Self::task) waits for the disk or
 /// another machine, so do not call them on a request thread.
@@ -142,18 +137,8 @@ pub(super) trait TaskReports: Send + Sync + 'static {
     /// thread.
     fn aggregate(&self) -> Aggregate;
 
-    /// The batches that wait.
+    /// The batches that wait to be stored and counted.
     fn queue(&self) -> &CommitQueue;
-
-    /// Commits that wait.
-    fn queued(&self) -> usize {
-        self.queue().queued()
-    }
-
-    /// Stores a batch and counts its new reports. A caller that stops waiting does not stop the batch.
-    fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<Committed, CommitError>> {
-        Box::pin(self.queue().commit(batch))
-    }
 
     /// The length of one report.
     fn report_bytes(&self) -> usize {

@@ -33,7 +33,7 @@ impl CommitQueue {
     }
 
     /// Waits in the queue until the batch is answered. A caller that stops waiting does not stop the batch.
-    pub(super) async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
+    pub(in super::super) async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
         self.enter(batch)?.await.unwrap_or(Err(CommitError::Closed))
     }
 
@@ -57,7 +57,7 @@ impl CommitQueue {
     }
 
     /// Batches that wait.
-    pub(super) fn queued(&self) -> usize {
+    pub(in super::super) fn queued(&self) -> usize {
         hold(&self.0).as_ref().map_or(0, |queue| queue.max_capacity() - queue.capacity())
     }
 

@@ -75,7 +75,7 @@ pub(super) fn sum<'a>(task: &Task, reports: impl IntoIterator<Item = &'a Report>
 }
 
 pub(super) fn commit(store: &dyn ReportStore, task: &Task, reports: &[Report]) -> Result<Committed, CommitError> {
-    wait(store.task(task.digest()).unwrap().commit(batch(reports)))
+    wait(store.task(task.digest()).unwrap().queue().commit(batch(reports)))
 }
 
 /// The answer to a batch with so many new reports and so many others.

@@ -537,7 +537,7 @@ fn after_power_cuts_every_acknowledged_report_is_there_once() {
                 let known = counted.iter().chain(&erased);
                 let repeats: Vec<Report> = known.skip(rng.random_range(0..50)).take(2).cloned().collect();
                 let task = place.reports();
-                let commits = sent.iter().map(|new| task.commit(batch(&[&new[..], &repeats[..]].concat())));
+                let commits = sent.iter().map(|new| task.queue().commit(batch(&[&new[..], &repeats[..]].concat())));
                 for (new, outcome) in sent.iter().zip(wait(join_all(commits))) {
                     match outcome {
                         Err(CommitError::Unknown(_) | CommitError::Write(_)) if place.disk.failures() > 0 => {

@@ -40,7 +40,7 @@ pub(in super::super) fn open(root: &Path) -> Result<FolderStore, StoreError> {
 
 /// Waits until the writers have nothing to do.
 pub(super) fn quiet(store: &FolderStore) {
-    store.tasks().iter().for_each(|task| _ = wait(task.commit(Batch::empty())).unwrap());
+    store.tasks().iter().for_each(|task| _ = wait(task.queue().commit(Batch::empty())).unwrap());
 }
 
 /// The files that a killed process leaves, of a store that is quiet.
@@ -209,7 +209,7 @@ impl Life {
                 sent
             })
             .collect();
-        let outcomes = wait(join_all(batches.iter().map(|sent| place.commit(batch(sent)))));
+        let outcomes = wait(join_all(batches.iter().map(|sent| place.queue().commit(batch(sent)))));
         for (sent, outcome) in batches.into_iter().zip(outcomes) {
             let conflicting = u64::from(sent.first() != sent.last());
             let sent_reports = sent.len() as u64;

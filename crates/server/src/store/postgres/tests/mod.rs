@@ -57,7 +57,7 @@ impl Aggregator {
     }
 
     fn commit(&self, task: &Task, reports: &[Report]) -> Result<Committed, CommitError> {
-        wait(self.reports_of(task).commit(batch(reports)))
+        wait(self.reports_of(task).queue().commit(batch(reports)))
     }
 
     fn records(&self, task: &Task) -> u64 {
@@ -115,7 +115,7 @@ fn what_an_aggregator_acknowledged_it_has_counted() {
     // After its end only what is there is answered.
     let late = |sent: &[Report]| {
         let closed = Some(CommitError::Expired(7));
-        wait(aggregator.reports_of(&task).commit(Batch { closed, ..batch(sent) }))
+        wait(aggregator.reports_of(&task).queue().commit(Batch { closed, ..batch(sent) }))
     };
     for max_records in [Some(15), None] {
         aggregator.store.put(task.clone(), TaskSettings { max_records, ..TaskSettings::default() }).unwrap();
@@ -237,7 +237,7 @@ fn tasks_come_and_go_for_all() {
     assert!(!first.store.delete(task.digest(), Erase::Now).unwrap());
     assert!(first.store.task(task.digest()).is_none());
     // Whether it knows of it or not.
-    assert_eq!(wait(stale.commit(batch(&reports))), Err(CommitError::Closed));
+    assert_eq!(wait(stale.queue().commit(batch(&reports))), Err(CommitError::Closed));
     eventually("the other hears of the deletion", || second.store.task(task.digest()).is_none());
     second.runtime.block_on(async { while watched.changed().await.is_ok() {} });
     assert_eq!(first.query("SELECT count(*) FROM pg_tables WHERE tablename LIKE 'reports%'"), "1");
