@@ -14,7 +14,6 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::num::NonZeroUsize;
 use std::ptr;
 use std::sync::{Arc, Weak};
@@ -282,10 +281,4 @@ pub(super) struct Damage {
 fn sum(aggregate: &mut Aggregate, task: &Task, reports: &[Report]) {
     let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     aggregate.accumulate_with_repeats(task, reports, threads).expect("reports of this task");
-}
-
-impl fmt::Debug for dyn TaskReports {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "TaskReports {{ task: {}, counts: {:?} }}", self.task().digest(), self.counts())
-    }
 }
