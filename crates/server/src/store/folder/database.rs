@@ -397,7 +397,7 @@ impl Database {
             }
             sum(total, task, &batch.reports);
             for (report, frame) in batch.reports.iter().zip(batch.frames()) {
-                ids.mark(report.id(), mark(frame));
+                ids.entry(report.id()).and_modify(|known| *known = Some(mark(frame)));
             }
             added = (added.0 + batch.reports.len() as u64, added.1 + batch.bytes.len() as u64);
             Ok(())
@@ -976,7 +976,7 @@ fn read_ids(connection: &Connection, tally: &mut Tally) -> Result<(Ids, u64, i64
         tally.add(checksum);
         last = seq;
         for id in ids_of(stored) {
-            if !ids.insert(id, None) {
+            if !ids.insert(id) {
                 return Err(format!("batch {seq} has a report that is there already").into());
             }
         }

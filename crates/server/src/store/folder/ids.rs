@@ -34,20 +34,10 @@ impl Ids {
         self.tables.iter_mut().for_each(|table| table.reserve(each));
     }
 
-    /// Adds an id, unless it is there; returns whether it was not.
-    pub(super) fn insert(&mut self, id: ReportId, mark: Option<Mark>) -> bool {
-        match self.entry(id) {
-            Entry::Occupied(_) => false,
-            Entry::Vacant(place) => {
-                place.insert(mark);
-                true
-            }
-        }
-    }
-
-    /// Adds the mark of an id that is there.
-    pub(super) fn mark(&mut self, id: ReportId, mark: Mark) {
-        self.entry(id).and_modify(|known| *known = Some(mark));
+    /// Adds an id without a mark; returns whether it was not there.
+    pub(super) fn insert(&mut self, id: ReportId) -> bool {
+        let table = self.table(id);
+        self.tables[table].insert(id, None).is_none()
     }
 
     /// All of them, in any order.

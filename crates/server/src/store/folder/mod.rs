@@ -19,7 +19,6 @@ mod database;
 mod ids;
 mod lock;
 pub mod maintenance;
-mod options;
 mod room;
 mod salvage;
 mod shared;
@@ -34,24 +33,55 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, RwLock};
 
+use tokio::sync::watch;
+
 use self::database::{DAMAGED, Database, TaskRow};
 use self::lock::Lock;
 use self::room::{explain, probe};
 use self::task::FolderTask;
 use super::{
-    At, Damage, DeletedTask, Erase, ErasedReports, NextWave, Put, RefinementPlan, ReportStore, StoreError, TaskReports,
-    TaskSettings, unix_time,
+    At, Damage, DeletedTask, Erase, ErasedReports, NextWave, Put, RefinementPlan, ReportStore, StoreError, StoreMetrics,
+    TaskReports, TaskSettings, unix_time,
 };
 use crate::durable::{folder_of, make_folder, sync_folder};
 use crate::locks::{hold, read_lock, write_lock};
 use ldp_pca::report::ReportId;
 use ldp_pca::task::{Task, TaskDigest};
 
-pub(crate) use self::options::FolderOptions;
-
 /// The end of the name of a folder that is being made, and of one that is being erased.
 const NEW: &str = "new";
 const ERASING: &str = "erasing";
+
+/// The options for writing a folder.
+#[derive(Clone, Debug)]
+pub(crate) struct FolderOptions {
+    /// Reports after which the sum is written, or bytes of reports, or of the sum if that is more: as many are summed
+    /// again at a start after a crash.
+    pub(crate) summed_reports: u64,
+    pub(crate) summed_bytes: u64,
+    /// Bytes in the log from which it is written back.
+    pub(crate) log_bytes: u64,
+    /// Bytes of durable reports that may wait to be summed. Beyond them the writer sums, so that memory does not fill
+    /// up.
+    pub(crate) backlog_bytes: usize,
+    /// The store's metrics.
+    pub(crate) metrics: StoreMetrics,
+    /// Told why the server has to stop, if a disk is not to be trusted any more.
+    pub(crate) failed: Arc<watch::Sender<Option<String>>>,
+}
+
+impl Default for FolderOptions {
+    fn default() -> Self {
+        Self {
+            summed_reports: 1 << 17,
+            summed_bytes: 256 << 20,
+            log_bytes: 16 << 20,
+            backlog_bytes: 32 << 20,
+            metrics: StoreMetrics::default(),
+            failed: Arc::new(watch::Sender::new(None)),
+        }
+    }
+}
 
 /// All tasks of a folder.
 pub(crate) struct FolderStore {

@@ -7,8 +7,8 @@ use std::thread;
 
 use tokio::sync::watch;
 
+use super::FolderOptions;
 use super::database::{Change, Database, Problem};
-use super::options::FolderOptions;
 use crate::locks::hold;
 use crate::store::{CommitError, Counts, StoreError, TaskSettings, sum};
 use ldp_pca::aggregate::Aggregate;
@@ -45,17 +45,13 @@ impl Shared {
 
     /// Uses the database.
     pub(super) fn with<T>(&self, work: impl FnOnce(&mut Database) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        let closed = || self.refused(CommitError::Closed.to_string());
+        let closed = || StoreError::refused(&self.folder, CommitError::Closed.to_string());
         work(hold(&self.database).as_mut().ok_or_else(closed)?)
     }
 
     /// Changes the database: see [`Database::change`].
     pub(super) fn change<T>(&self, make: impl FnOnce(&mut Change<'_>) -> Result<T, Problem>) -> Result<T, StoreError> {
         self.with(|database| database.change(make))
-    }
-
-    pub(super) fn refused(&self, problem: impl Into<String>) -> StoreError {
-        StoreError::refused(&self.folder, problem)
     }
 }
 

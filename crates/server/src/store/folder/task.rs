@@ -6,8 +6,8 @@ use std::thread::{self, JoinHandle};
 
 use tokio::sync::{oneshot, watch};
 
+use super::FolderOptions;
 use super::database::{Content, Database, TaskRow};
-use super::options::FolderOptions;
 use super::shared::Shared;
 use super::writer::{Errand, Writer};
 use crate::locks::{hold, read_lock, write_lock};
@@ -33,7 +33,7 @@ impl FolderTask {
         let Content { row, mut ids, erased: gone, sum, .. } = content;
         let TaskRow { task, settings, lost, damage: places, .. } = row;
         for id in &gone {
-            ids.insert(*id, None);
+            ids.insert(*id);
         }
         let sum_bytes = 8 * sum.folds().iter().map(|fold| fold.sums().len() as u64).sum::<u64>();
         let (queue, waits) = CommitQueue::new(MOST_WAITING);
@@ -74,7 +74,7 @@ impl FolderTask {
         let (answer, erased) = oneshot::channel();
         // Where nobody takes it, the queue is closed.
         let _ = self.errands.send(Errand { ids: ids.to_owned(), answer });
-        let failed = |error: CommitError| self.shared.refused(format!("{error}: try again later"));
+        let failed = |error: CommitError| StoreError::refused(&self.shared.folder, format!("{error}: try again later"));
         // The writer looks for errands after each batch.
         self.queue.wake().map_err(failed)?;
         erased.blocking_recv().unwrap_or_else(|_| Err(failed(CommitError::Closed)))
@@ -82,7 +82,8 @@ impl FolderTask {
 
     /// Waits until the batches that came before are answered.
     pub(super) fn settle(&self) -> Result<(), StoreError> {
-        self.queue.settle().map_err(|error| self.shared.refused(format!("{error}: try again later")))
+        let failed = |error: CommitError| StoreError::refused(&self.shared.folder, format!("{error}: try again later"));
+        self.queue.settle().map_err(failed)
     }
 
     /// Takes no further batch, and returns when those that wait are written and the database is closed.

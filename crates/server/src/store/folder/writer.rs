@@ -169,7 +169,8 @@ impl Writer {
             check_set_aside(&shared.folder)?;
             let mut sum = shared.whole();
             if sum.records() != shared.counts.borrow().records {
-                return Err(shared.refused("its reports are not summed any more: start the server again"));
+                let problem = "its reports are not summed any more: start the server again";
+                return Err(StoreError::refused(&shared.folder, problem));
             }
             let left = shared.change(|change| {
                 let mut left = sum.clone();

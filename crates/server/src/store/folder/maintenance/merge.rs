@@ -155,7 +155,7 @@ fn merge_task(
             merged.lost += read_batches(&part.database, &part.content.row, allow_loss, &mut |mut batch| {
                 meter.add(batch.bytes.len() as u64);
                 batch.extract(|id| refused.contains(&id));
-                merged.duplicates += batch.extract(|id| !ids.insert(id, None)).len() as u64;
+                merged.duplicates += batch.extract(|id| !ids.insert(id)).len() as u64;
                 merged.added += batch.reports.len() as u64;
                 sum(&mut total, task, &batch.reports);
                 if total.records() > limit {

@@ -167,10 +167,10 @@ fn write_anew(
     database.change(|change| {
         for (id, at) in &salvage.erased {
             change.refuse([id], *at)?;
-            ids.insert(*id, None);
+            ids.insert(*id);
         }
         salvage.batches(&mut |mut batch| {
-            batch.extract(|id| !ids.insert(id, None));
+            batch.extract(|id| !ids.insert(id));
             sum(&mut total, task, &batch.reports);
             change.append(&batch.reports, &batch.frames())
         })?;
