@@ -100,27 +100,21 @@ impl FolderStore {
         make_folders(root)?;
         let lock = Mutex::new(Some(Lock::take(root)?));
         let store = Self { root: root.to_owned(), options, tasks: RwLock::default(), changes: Mutex::default(), lock };
-        store.open_tasks()?;
+        sweep(root)?;
+        for digest in task_folders(root)? {
+            let task = explain(root, store.open_task(digest))?;
+            let Damage { lost, places } = task.damage();
+            for place in places {
+                tracing::warn!(task = %digest, lost, "{place}");
+            }
+            store.add(task);
+        }
         for task in tasks {
             if store.task(task.digest()).is_none() {
                 store.put(task.clone(), TaskSettings::default())?;
             }
         }
         Ok(store)
-    }
-
-    /// Opens the tasks of the folder, and removes what a crash left.
-    fn open_tasks(&self) -> Result<(), StoreError> {
-        sweep(&self.root)?;
-        for digest in task_folders(&self.root)? {
-            let task = explain(&self.root, self.open_task(digest))?;
-            let Damage { lost, places } = task.damage();
-            for place in places {
-                tracing::warn!(task = %digest, lost, "{place}");
-            }
-            self.add(task);
-        }
-        Ok(())
     }
 
     fn open_task(&self, digest: TaskDigest) -> Result<FolderTask, StoreError> {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::super::database::Database;
 use super::super::{deleted_folder, make_folders, move_folder, names, remove_folder, task_folder};
-use super::{Meter, Progress, TaskFolder, all_folders};
+use super::{Meter, Progress, all_folders};
 use crate::durable::{folder_of, make_folder, new_folder, sync_folder, write_whole};
 use crate::store::{At, DeletedTask, StoreError};
 
@@ -51,13 +51,30 @@ pub fn backup(root: &Path, to: &Path, progress: Progress<'_>) -> Result<BackedUp
 fn copy_all(root: &Path, part: &Path, progress: Progress<'_>) -> Result<BackedUp, StoreError> {
     make_folders(part)?;
     let mut done = BackedUp::default();
-    let folders = all_folders(root)?;
-    let mut meter = Meter::new(progress, folders.iter().map(|(folder, ..)| folder));
-    copy_tasks(folders, part, &mut done, &mut meter)?;
-    // Those that were deleted before they were copied.
-    let mut missed = all_folders(root)?;
-    missed.retain(|(_, digest, _)| !task_folder(part, *digest).exists());
-    copy_tasks(missed, part, &mut done, &mut meter)?;
+    let mut meter = Meter::new(progress, all_folders(root)?.iter().map(|(folder, ..)| folder));
+    // Once more for those that were deleted before they were copied.
+    for again in [false, true] {
+        for (from, digest, deleted) in all_folders(root)? {
+            let served = task_folder(part, digest);
+            let is_there = again && served.exists();
+            let to = deleted.map_or(served, |since| deleted_folder(part, &DeletedTask { digest, key: since, since }));
+            // It may have been deleted or erased meanwhile, also while it was copied.
+            if is_there || to.exists() || !from.exists() {
+                continue;
+            }
+            make_folder(&to).at("make", &to)?;
+            let content = match Database::copy(&from, &to, digest) {
+                Err(_) if !from.exists() => {
+                    remove_folder(&to).at("remove", &to)?;
+                    continue;
+                }
+                copied => copied?,
+            };
+            done.damage.extend(content.row.damage.iter().map(|damage| format!("task {digest}: {damage}")));
+            meter.add(Database::bytes_in(&from));
+            (done.tasks, done.reports) = (done.tasks + 1, done.reports + content.reports);
+        }
+    }
     for name in names(root)? {
         let path = root.join(&name);
         if path.is_file() && name != "lock" && !name.ends_with(".tmp") {
@@ -68,34 +85,4 @@ fn copy_all(root: &Path, part: &Path, progress: Progress<'_>) -> Result<BackedUp
     }
     ["tasks", "deleted"].iter().try_for_each(|name| sync_folder(&part.join(name))).at("write", part)?;
     Ok(done)
-}
-
-fn copy_tasks(
-    folders: Vec<TaskFolder>,
-    part: &Path,
-    done: &mut BackedUp,
-    meter: &mut Meter<'_>,
-) -> Result<(), StoreError> {
-    for (from, digest, deleted) in folders {
-        let to = match deleted {
-            Some(since) => deleted_folder(part, &DeletedTask { digest, key: since, since }),
-            None => task_folder(part, digest),
-        };
-        // It may have been deleted or erased meanwhile, also while it was copied.
-        if to.exists() || !from.exists() {
-            continue;
-        }
-        make_folder(&to).at("make", &to)?;
-        let content = match Database::copy(&from, &to, digest) {
-            Err(_) if !from.exists() => {
-                remove_folder(&to).at("remove", &to)?;
-                continue;
-            }
-            copied => copied?,
-        };
-        done.damage.extend(content.row.damage.iter().map(|damage| format!("task {digest}: {damage}")));
-        meter.add(Database::bytes_in(&from));
-        (done.tasks, done.reports) = (done.tasks + 1, done.reports + content.reports);
-    }
-    Ok(())
 }
