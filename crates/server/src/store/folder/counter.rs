@@ -23,23 +23,22 @@ type Numbers = [u64; 2];
 /// The content of such a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Found {
-    /// The newest numbers, if any slot can be read.
-    pub(super) numbers: Option<Numbers>,
+    /// The newest numbers.
+    pub(super) numbers: Numbers,
     turn: u64,
     newest: usize,
 }
 
 impl Found {
-    /// Reads the file of a folder; `None` when there is none.
+    /// Reads the file of a folder; `None` when there is none, or no slot of it can be read.
     pub(super) fn read(folder: &Path, task: TaskDigest) -> io::Result<Option<Self>> {
         let bytes = match fs::read(folder.join(NAME)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             bytes => bytes?,
         };
         let slots = [0, 1].map(|slot| read_slot(bytes.get(slot * SLOT_BYTES..).unwrap_or_default(), task));
-        let newest = usize::from(slots[0].is_none_or(|(first, _)| slots[1].is_some_and(|(second, _)| second > first)));
-        let (turn, numbers) = slots[newest].unzip();
-        Ok(Some(Self { numbers, turn: turn.unwrap_or(0), newest }))
+        let newest = usize::from(slots[1] > slots[0]);
+        Ok(slots[newest].map(|(turn, numbers)| Self { numbers, turn, newest }))
     }
 }
 
@@ -65,9 +64,7 @@ impl Counter {
     /// Continues with the file found: it holds these numbers from now on. That needs no space: where a slot cannot
     /// be read, it is the one that is written.
     pub(super) fn resume(folder: &Path, task: TaskDigest, found: Option<Found>, numbers: Numbers) -> io::Result<Self> {
-        let Some(found) = found.filter(|found| found.numbers.is_some()) else {
-            return Self::create(folder, task, numbers);
-        };
+        let Some(found) = found else { return Self::create(folder, task, numbers) };
         let file = File::options().write(true).open(folder.join(NAME))?;
         let mut counter = Self { file, task, turn: found.turn, slot: 1 - found.newest };
         // The newest is on the disk before the other is written.
@@ -131,24 +128,23 @@ mod tests {
         counter.put([6, 60]).unwrap();
         let good = fs::read(folder.path().join(NAME)).unwrap();
         let newest = read().unwrap();
-        assert_eq!(newest.numbers, Some([6, 60]));
-        let other = Found::read(folder.path(), TaskDigest::new([8; 32])).unwrap().unwrap();
-        assert_eq!(other.numbers, None, "it is another task's");
+        assert_eq!(newest.numbers, [6, 60]);
+        assert_eq!(Found::read(folder.path(), TaskDigest::new([8; 32])).unwrap(), None, "it is another task's");
         for (slot, expected) in [(newest.newest, [4, 40]), (1 - newest.newest, [6, 60])] {
             let mut bytes = good.clone();
             bytes[SLOT_BYTES * slot + 9] ^= 4;
             content(&bytes);
-            assert_eq!(read().unwrap().numbers, Some(expected));
+            assert_eq!(read().unwrap().numbers, expected);
             // The slot that cannot be read is written in its place.
             drop(Counter::resume(folder.path(), task, read(), [7, 70]).unwrap());
-            assert_eq!(read().unwrap().numbers, Some([7, 70]));
+            assert_eq!(read().unwrap().numbers, [7, 70]);
             assert_eq!(fs::metadata(folder.path().join(NAME)).unwrap().len(), good.len() as u64);
         }
         for length in 0..good.len() {
             content(&good[..length]);
-            assert_eq!(read().unwrap().numbers, (length >= 28).then_some([4, 40]), "{length} bytes");
+            assert_eq!(read().map(|found| found.numbers), (length >= 28).then_some([4, 40]), "{length} bytes");
         }
         drop(Counter::resume(folder.path(), task, read(), [7, 70]).unwrap());
-        assert_eq!(read().unwrap().numbers, Some([7, 70]));
+        assert_eq!(read().unwrap().numbers, [7, 70]);
     }
 }

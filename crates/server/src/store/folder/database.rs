@@ -295,7 +295,7 @@ impl Database {
             if missing(counted, &state).is_some() {
                 // SQLite reads the beginning of a damaged log alone, and writes over the rest.
                 keep_log(folder)?;
-                let [changes, _] = counted.and_then(|found| found.numbers).unwrap_or_default();
+                let [changes, _] = counted.map(|found| found.numbers).unwrap_or_default();
                 database.state.tally.changes = state.tally.changes.max(changes);
                 database.try_change(|change| change.put_row(&content.row))?;
             }
@@ -435,7 +435,7 @@ impl Database {
             })?;
             fs::File::open(&new).and_then(|file| file.sync_all()).at("write", &new)?;
             // What the source has lost, its copy has lost too.
-            if let Some([changes, seen]) = counted.and_then(|found| found.numbers) {
+            if let Some(Found { numbers: [changes, seen], .. }) = counted {
                 let [copied, reports] = state.numbers();
                 Counter::create(to, digest, [changes.max(copied), seen.max(reports)]).at("make", to)?;
             }
@@ -735,10 +735,10 @@ impl State {
 
 /// What the database lacks of what was counted beside it: reports, and a sentence.
 fn missing(counted: Option<Found>, state: &State) -> Option<(u64, String)> {
-    let Some([changes, seen]) = counted.and_then(|found| found.numbers) else {
-        let problem = if counted.is_none() { "is missing" } else { "cannot be read" };
-        let told = format!("the count of changes {problem}: it is not known whether the newest reports are there");
-        return Some((0, told));
+    let Some(Found { numbers: [changes, seen], .. }) = counted else {
+        let told = "the count of changes is missing, or cannot be read: it is not known whether the newest reports are \
+            there";
+        return Some((0, told.to_owned()));
     };
     let lost = seen.saturating_sub(state.seen);
     let behind = changes.checked_sub(state.tally.changes).filter(|behind| *behind > 0)?;

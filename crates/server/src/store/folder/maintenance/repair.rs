@@ -124,7 +124,7 @@ fn rebuild(
     let known = salvage.row.clone();
     let mut row = known.unwrap_or_else(|| TaskRow::new(&salvage.task, &TaskSettings::default()));
     row.damage.push(format!("it was repaired ({problem})"));
-    let counted = Found::read(folder, digest).at("read", folder)?.and_then(|found| found.numbers);
+    let counted = Found::read(folder, digest).at("read", folder)?.map(|found| found.numbers);
     let done = write_anew(&new, &salvage, &row, counted)?;
     drop(salvage);
     let put = || {
