@@ -79,8 +79,6 @@ struct Image {
     disk: Vec<u8>,
     /// What was done since it was synced.
     since: Vec<Change>,
-    /// The length that programs see.
-    length: usize,
     /// Whether it is removed, and may be there after a power cut.
     removed: bool,
     /// Whether it was closed. A later time than [`rest`] is then that of a write of the store itself.
@@ -98,10 +96,6 @@ fn rest() -> SystemTime {
 }
 
 impl Image {
-    fn of(content: Vec<u8>) -> Self {
-        Self { length: content.len(), disk: content, ..Self::default() }
-    }
-
     /// Brings what was done since the last sync to the disk, as far as it is kept: sectors, and cuts.
     fn write(&mut self, mut is_kept: impl FnMut() -> bool) {
         let Self { disk, since, .. } = self;
@@ -148,7 +142,7 @@ impl State {
         let is_new = file.len() == 0 && path.ends_with(FILE);
         let is_written = image.rests && file.modified().unwrap() != rest();
         if !is_known || !was_there || image.removed || is_new || is_written {
-            *image = Image::of(fs::read(path).unwrap());
+            *image = Image { disk: fs::read(path).unwrap(), ..Image::default() };
         }
         image.rests = false;
     }
@@ -354,11 +348,11 @@ unsafe extern "C" fn write(file: *mut sqlite3_file, from: *const c_void, count: 
     }
     let State { files, room, .. } = &mut *state;
     let image = files.get_mut(&opened.path).unwrap();
-    let growth = (start as usize + bytes.len()).saturating_sub(image.length) as u64;
+    let length = fs::metadata(&opened.path).map_or(0, |file| file.len());
+    let growth = (start as u64 + bytes.len() as u64).saturating_sub(length);
     let missing = bytes.len().min(growth.saturating_sub(*room) as usize);
     *room = room.saturating_sub(growth);
     let bytes = &bytes[..bytes.len() - missing];
-    image.length = image.length.max(start as usize + bytes.len());
     image.since.push(Change::Written(start as usize, bytes.to_vec()));
     // SAFETY: these are the first of the bytes.
     let result = unsafe { call!(file, xWrite, from, bytes.len() as c_int, start) };
@@ -372,9 +366,7 @@ unsafe extern "C" fn truncate(file: *mut sqlite3_file, length: i64) -> c_int {
     if state.begin().is_some() {
         return SQLITE_IOERR_TRUNCATE;
     }
-    let image = state.files.get_mut(&opened.path).unwrap();
-    image.length = length as usize;
-    image.since.push(Change::Cut(length as usize));
+    state.files.get_mut(&opened.path).unwrap().since.push(Change::Cut(length as usize));
     // SAFETY: it is open.
     unsafe { call!(file, xTruncate, length) }
 }
