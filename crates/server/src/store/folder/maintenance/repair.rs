@@ -67,7 +67,6 @@ pub fn repair(root: &Path, progress: Progress<'_>) -> Result<Repaired, StoreErro
     let mut done = Repaired::default();
     for (folder, digest, _) in folders {
         let bytes = Database::bytes_in(&folder);
-        finish_repair(&folder).at("repair", &folder)?;
         let repaired = match examine(&folder, digest) {
             Err(problem) if is_damage(&problem) => rebuild(&folder, digest, &problem.for_clients(), &mut done.repairs),
             examined => examined,
