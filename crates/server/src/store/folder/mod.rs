@@ -40,8 +40,8 @@ use self::lock::Lock;
 use self::room::{explain, probe};
 use self::task::FolderTask;
 use super::{
-    At, Damage, DeletedTask, Erase, ErasedReports, NextWave, Put, RefinementPlan, ReportStore, StoreError, StoreMetrics,
-    TaskReports, TaskSettings, unix_time,
+    At, Damage, DeletedTask, Erase, ErasedReports, NextWave, Put, RefinementPlan, ReportStore, StoreError,
+    StoreMetrics, TaskReports, TaskSettings, unix_time,
 };
 use crate::durable::{folder_of, make_folder, sync_folder};
 use crate::locks::{hold, read_lock, write_lock};
