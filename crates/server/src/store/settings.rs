@@ -112,6 +112,12 @@ impl TaskSettings {
         Self { closed: None, ..self.clone() }
     }
 
+    /// These settings with what the server has set of a second wave in others.
+    pub(crate) fn with_wave_of(&self, others: &Self) -> Self {
+        let Self { closed, refined_by, refine_after, refine_rank, .. } = *others;
+        Self { closed, refined_by, refine_after, refine_rank, ..self.clone() }
+    }
+
     /// The settings of the second wave's task.
     pub(crate) fn of_second_wave(&self) -> Self {
         let (publish, closed, refined_by) = (None, None, None);

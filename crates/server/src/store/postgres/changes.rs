@@ -15,13 +15,12 @@ use ldp_pca::task::{Task, TaskDigest};
 /// Adds a task, or gives it other settings if there are some. With a quota its reports are counted. What an
 /// aggregator has set of a second wave stays, also where another one has not heard of it yet.
 pub(super) async fn put(sql: &Sql<'_>, task: &Task, settings: Option<&TaskSettings>) -> Result<Put, StoreError> {
-    schema::check_durable(sql).await?;
-    let (digest, json) = (task.digest(), json_of(&settings.cloned().unwrap_or_default()));
+    let (digest, given) = (task.digest(), settings.cloned().unwrap_or_default());
     let insert = format!(
         "INSERT INTO ldp_pca.tasks (digest, document, settings) VALUES ('{digest}', $1, $2::text::jsonb)
             ON CONFLICT (digest) DO NOTHING RETURNING number"
     );
-    let created = sql.rows(&insert, &[(&task.to_json(), Type::TEXT), (&json, Type::TEXT)]).await?;
+    let created = sql.rows(&insert, &[(&task.to_json(), Type::TEXT), (&json_of(&given), Type::TEXT)]).await?;
     if let Some(row) = created.first() {
         if let Some(first) = task.refinement().map(|_| task.campaign())
             && let Some(second) = second_waves_of(sql, first).await?.into_iter().find(|second| *second != digest)
@@ -34,19 +33,9 @@ pub(super) async fn put(sql: &Sql<'_>, task: &Task, settings: Option<&TaskSettin
     if put == Put::Updated && settings.is_none() {
         return Ok(put);
     }
-    let Some((number, _)) = lock_alone(sql, digest).await? else { return Ok(put) };
-    let configure = format!(
-        "UPDATE ldp_pca.tasks SET settings = $1::text::jsonb || CASE WHEN settings ? 'closed'
-            THEN jsonb_strip_nulls(jsonb_build_object(
-                'closed', settings->'closed', 'refined_by', settings->'refined_by',
-                'refine_after', settings->'refine_after', 'refine_rank', settings->'refine_rank'))
-            ELSE '{{}}'::jsonb END,
-            records = CASE WHEN $1::text::jsonb ? 'max_records'
-            THEN coalesce(records, (SELECT count(*) FROM ldp_pca.reports_{number} WHERE xid <> {ERASED_XID})) END
-            WHERE number = {number}"
-    );
-    sql.rows(&configure, &[(&json, Type::TEXT)]).await?;
-    sql.run(NEW_TASKS).await?;
+    let Some((number, before)) = find(sql, digest).await? else { return Ok(put) };
+    let settings = if before.is_closed() { given.with_wave_of(&before) } else { given };
+    configure(sql, number, &settings).await?;
     Ok(put)
 }
 
@@ -180,7 +169,11 @@ async fn find(sql: &Sql<'_>, task: TaskDigest) -> Result<Option<(i32, TaskSettin
 }
 
 async fn configure(sql: &Sql<'_>, number: i32, settings: &TaskSettings) -> Result<(), PostgresError> {
-    let update = format!("UPDATE ldp_pca.tasks SET settings = $1::text::jsonb WHERE number = {number}");
+    let update = format!(
+        "UPDATE ldp_pca.tasks SET settings = $1::text::jsonb, records = CASE WHEN $1::text::jsonb ? 'max_records'
+            THEN coalesce(records, (SELECT count(*) FROM ldp_pca.reports_{number} WHERE xid <> {ERASED_XID})) END
+            WHERE number = {number}"
+    );
     sql.rows(&update, &[(&json_of(settings), Type::TEXT)]).await?;
     sql.run(NEW_TASKS).await
 }

@@ -167,8 +167,7 @@ fn merge_task(
             })?;
             let theirs = &part.content.row.settings;
             if theirs.is_closed() && settings.refined_by.is_none() {
-                let TaskSettings { closed, refined_by, refine_after, refine_rank, .. } = theirs.clone();
-                settings = TaskSettings { closed, refined_by, refine_after, refine_rank, ..settings.clone() };
+                settings = settings.with_wave_of(theirs);
             }
         }
         change.edit(|row| row.settings = settings)?;
