@@ -37,17 +37,13 @@ impl CommitQueue {
         self.enter(batch)?.await.unwrap_or(Err(CommitError::Closed))
     }
 
-    /// Wakes the other end by a batch without reports.
-    pub(super) fn wake(&self) -> Result<(), CommitError> {
-        self.enter(Batch::empty()).map(drop)
-    }
-
     /// Waits until all batches before are answered.
     pub(super) fn settle(&self) -> Result<(), CommitError> {
         self.enter(Batch::empty())?.blocking_recv().unwrap_or(Err(CommitError::Closed)).map(drop)
     }
 
-    fn enter(&self, batch: Batch) -> Result<oneshot::Receiver<Result<Committed, CommitError>>, CommitError> {
+    /// Adds a batch, which wakes the other end.
+    pub(super) fn enter(&self, batch: Batch) -> Result<oneshot::Receiver<Result<Committed, CommitError>>, CommitError> {
         let (answer, committed) = oneshot::channel();
         match hold(&self.0).as_ref().ok_or(CommitError::Closed)?.try_send(Waiting { batch, answer }) {
             Ok(()) => Ok(committed),

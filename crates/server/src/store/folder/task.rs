@@ -12,7 +12,7 @@ use super::shared::Shared;
 use super::writer::{Errand, Writer};
 use crate::locks::{hold, read_lock, write_lock};
 use crate::store::queue::{CommitQueue, MOST_WAITING};
-use crate::store::{At, CommitError, Counts, Damage, ErasedReports, StoreError, TaskReports, TaskSettings};
+use crate::store::{At, Batch, CommitError, Counts, Damage, ErasedReports, StoreError, TaskReports, TaskSettings};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::report::{ReportId, report_bytes};
 use ldp_pca::task::Task;
@@ -76,7 +76,7 @@ impl FolderTask {
         let _ = self.errands.send(Errand { ids: ids.to_owned(), answer });
         let failed = |error: CommitError| StoreError::refused(&self.shared.folder, format!("{error}: try again later"));
         // The writer looks for errands after each batch.
-        self.queue.wake().map_err(failed)?;
+        drop(self.queue.enter(Batch::empty()).map_err(failed)?);
         erased.blocking_recv().unwrap_or_else(|_| Err(failed(CommitError::Closed)))
     }
 
