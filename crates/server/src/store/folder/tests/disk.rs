@@ -252,13 +252,6 @@ struct Open {
     path: PathBuf,
 }
 
-/// Calls a method of the default VFS.
-macro_rules! call {
-    ($file:expr, $method:ident $(, $argument:expr)*) => {
-        (*opened($file).real).$method.map_or(SQLITE_IOERR, |method| method($file $(, $argument)*))
-    };
-}
-
 /// What belongs to a file.
 ///
 /// # Safety
@@ -354,8 +347,9 @@ unsafe extern "C" fn write(file: *mut sqlite3_file, from: *const c_void, count: 
     *room = room.saturating_sub(growth);
     let bytes = &bytes[..bytes.len() - missing];
     image.since.push(Change::Written(start as usize, bytes.to_vec()));
+    let count = bytes.len() as c_int;
     // SAFETY: these are the first of the bytes.
-    let result = unsafe { call!(file, xWrite, from, bytes.len() as c_int, start) };
+    let result = unsafe { (*opened.real).xWrite.map_or(SQLITE_IOERR, |write| write(file, from, count, start)) };
     if result == SQLITE_OK && missing > 0 { SQLITE_FULL } else { result }
 }
 
@@ -368,7 +362,7 @@ unsafe extern "C" fn truncate(file: *mut sqlite3_file, length: i64) -> c_int {
     }
     state.files.get_mut(&opened.path).unwrap().since.push(Change::Cut(length as usize));
     // SAFETY: it is open.
-    unsafe { call!(file, xTruncate, length) }
+    unsafe { (*opened.real).xTruncate.map_or(SQLITE_IOERR, |truncate| truncate(file, length)) }
 }
 
 /// Real files need not be synced.
