@@ -11,13 +11,8 @@ use super::recover::Unit;
 #[derive(Args, Clone, Copy)]
 pub(super) struct HostileArguments {
     /// Suppose that this many reports are hostile, and show how far they can move an eigenvalue
-    #[arg(
-        long = "hostile",
-        value_name = "M",
-        default_value = "1",
-        value_parser = count(),
-        help_heading = "Assumptions"
-    )]
+    #[arg(long = "hostile", value_name = "M", value_parser = count(), help_heading = "Assumptions")]
+    #[arg(default_value = "1")]
     pub(super) reports: u64,
 }
 

@@ -86,13 +86,8 @@ pub(super) struct Simulate {
     #[arg(long, value_name = "ERROR", allow_hyphen_values = true, help_heading = "Two waves")]
     sample_error: Option<f64>,
     /// Penalty of soft-threshold and fantope, as the factor c of c × noise × sqrt(ln d)
-    #[arg(
-        long,
-        value_name = "C",
-        default_value_t = DEFAULT_PENALTY_FACTOR,
-        allow_hyphen_values = true,
-        help_heading = "Simulation"
-    )]
+    #[arg(long, value_name = "C", default_value_t = DEFAULT_PENALTY_FACTOR, help_heading = "Simulation")]
+    #[arg(allow_hyphen_values = true)]
     penalty_factor: f64,
     #[command(flatten)]
     details: Details,

@@ -46,13 +46,8 @@ pub(super) struct Plan {
     /// The largest eigenvalues of bounded records: 0.646,0.176,0.088
     ///
     /// As shares of the total variance, separated by commas. Best one more than components
-    #[arg(
-        long,
-        value_name = "SHARES",
-        value_parser = parameters::eigenvalues,
-        allow_hyphen_values = true,
-        required_unless_present_any = ["aggregate", "sample"]
-    )]
+    #[arg(long, value_name = "SHARES", value_parser = parameters::eigenvalues, allow_hyphen_values = true)]
+    #[arg(required_unless_present_any = ["aggregate", "sample"])]
     spectrum: Option<Eigenvalues>,
     /// Every other eigenvalue [default: the rest of 1, in equal parts]
     #[arg(long, allow_hyphen_values = true, help_heading = "Population")]
@@ -60,42 +55,23 @@ pub(super) struct Plan {
     /// Plan for a collection like that of this aggregate
     ///
     /// With its task
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires = "task",
-        conflicts_with_all = ["dimension", "spectrum", "bulk"],
-        help_heading = "Population"
-    )]
+    #[arg(long, value_name = "FILE", requires = "task", help_heading = "Population")]
+    #[arg(conflicts_with_all = ["dimension", "spectrum", "bulk"])]
     aggregate: Option<PathBuf>,
     /// Plan for records like those of this public sample
     ///
     /// With its task. The plan compares other settings of the task
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires = "task",
-        conflicts_with_all = ["dimension", "spectrum", "bulk", "aggregate", "mean_share"]
-    )]
+    #[arg(long, value_name = "FILE", requires = "task")]
+    #[arg(conflicts_with_all = ["dimension", "spectrum", "bulk", "aggregate", "mean_share"])]
     sample: Option<PathBuf>,
     #[command(flatten)]
     reading: Reading,
     /// The task file of the aggregate or the sample
-    #[arg(
-        short,
-        long,
-        conflicts_with_all = ["mechanism", "epsilon", "delta", "candidates", "centre"]
-    )]
+    #[arg(short, long, conflicts_with_all = ["mechanism", "epsilon", "delta", "candidates", "centre"])]
     task: Option<PathBuf>,
     /// Plan for records that are clipped at this radius, of the lengths in --norms [default: unit norm]
-    #[arg(
-        long,
-        value_parser = parameters::radius,
-        allow_hyphen_values = true,
-        requires = "norms",
-        conflicts_with = "aggregate",
-        help_heading = "Lengths of records"
-    )]
+    #[arg(long, value_parser = parameters::radius, allow_hyphen_values = true, help_heading = "Lengths of records")]
+    #[arg(requires = "norms", conflicts_with = "aggregate")]
     radius: Option<Radius>,
     /// The sums of a collection about the lengths of records (see `task norms`)
     #[arg(long, value_name = "FILE", requires_all = ["norms_task", "radius"], help_heading = "Lengths of records")]
@@ -104,12 +80,8 @@ pub(super) struct Plan {
     #[arg(long, value_name = "FILE", requires = "norms", help_heading = "Lengths of records")]
     norms_task: Option<PathBuf>,
     /// How records are randomized
-    #[arg(
-        long,
-        value_parser = parameters::mechanism(&MechanismFamily::ALL),
-        default_value = parameters::USUAL_MECHANISM,
-        help_heading = "Mechanism"
-    )]
+    #[arg(long, value_parser = parameters::mechanism(&MechanismFamily::ALL), help_heading = "Mechanism")]
+    #[arg(default_value = parameters::USUAL_MECHANISM)]
     mechanism: MechanismFamily,
     /// Privacy parameter epsilon, per report
     ///
@@ -133,26 +105,13 @@ pub(super) struct Plan {
     share: Option<f64>,
     /// Also plan for reports that somebody trusted shuffles before anybody sees them, in batches (--batch); epsilon is
     /// then that of each batch, with this delta
-    #[arg(
-        long,
-        value_name = "DELTA",
-        value_parser = parameters::delta,
-        requires = "batch",
-        num_args = 0..=1,
-        default_missing_value = "1e-6",
-        allow_negative_numbers = true,
-        help_heading = "Shuffled batches"
-    )]
+    #[arg(long, value_name = "DELTA", value_parser = parameters::delta, help_heading = "Shuffled batches")]
+    #[arg(requires = "batch", num_args = 0..=1, default_missing_value = "1e-6", allow_negative_numbers = true)]
     shuffled: Option<Delta>,
     /// The honest reports in one batch that is released, as many as you rely on: `relay --batch` counts those of people
     /// who may not be honest, too
-    #[arg(
-        long,
-        value_name = "N",
-        requires = "shuffled",
-        value_parser = parameters::count(),
-        help_heading = "Shuffled batches"
-    )]
+    #[arg(long, value_name = "N", value_parser = parameters::count(), help_heading = "Shuffled batches")]
+    #[arg(requires = "shuffled")]
     batch: Option<u64>,
     /// The number of waves of different people, 1 or 2
     ///

@@ -19,13 +19,8 @@ pub(super) struct CovarianceArguments {
     #[arg(long, value_name = "FILE", value_parser = loadings::target(), help_heading = "Covariance")]
     covariance: Option<Target>,
     /// How its noise is treated
-    #[arg(
-        long,
-        value_parser = one_of(&DENOISINGS),
-        default_value = "frobenius",
-        requires = "covariance",
-        help_heading = "Covariance"
-    )]
+    #[arg(long, value_parser = one_of(&DENOISINGS), default_value = "frobenius", help_heading = "Covariance")]
+    #[arg(requires = "covariance")]
     denoise: Denoising,
 }
 

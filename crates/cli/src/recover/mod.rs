@@ -107,11 +107,8 @@ pub(super) struct Recover {
     /// Where to write the result as a page for its readers (.html)
     ///
     /// What stands out, how sure that is and what it does not say, with pictures. With --bootstrap also the interval
-    #[arg(
-        long,
-        value_name = "FILE",
-        value_parser = Target::in_formats(&["html"], "the page can be written as .html")
-    )]
+    #[arg(long, value_name = "FILE")]
+    #[arg(value_parser = Target::in_formats(&["html"], "the page can be written as .html"))]
     report: Option<Target>,
     #[command(flatten)]
     details: Details,

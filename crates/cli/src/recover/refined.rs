@@ -18,24 +18,8 @@ use crate::task::{public_sample, sample_text, waves_text};
 
 /// What the answer of two waves does not use. Options that need another one are named too: clap takes them where the
 /// other one is in conflict.
-const OF_ONE_WAVE: [&str; 16] = [
-    "method",
-    "sparse",
-    "penalty",
-    "path",
-    "tolerance",
-    "time_limit",
-    "select",
-    "bootstrap",
-    "other",
-    "other_task",
-    "reports",
-    "reference",
-    "covariance",
-    "denoise",
-    "plot",
-    "report",
-];
+const OF_ONE_WAVE: &str = "method sparse penalty path tolerance time_limit select bootstrap other other_task reports \
+                           reference covariance denoise plot report";
 
 /// The arguments of a second wave.
 #[derive(Args)]
@@ -43,25 +27,15 @@ pub(super) struct RefinedArguments {
     /// The sums of a second wave: components of both waves together
     ///
     /// The second wave has asked other people. The error of the components is predicted
-    #[arg(
-        long,
-        value_name = "AGGREGATE",
-        requires = "refined_task",
-        conflicts_with_all = OF_ONE_WAVE,
-        help_heading = "Second wave"
-    )]
+    #[arg(long, value_name = "AGGREGATE", requires = "refined_task", help_heading = "Second wave")]
+    #[arg(conflicts_with_all = OF_ONE_WAVE.split(' '))]
     refined: Option<PathBuf>,
     /// The task of the second wave (see `task refine`)
     #[arg(long, value_name = "TASK", requires = "refined", help_heading = "Second wave")]
     refined_task: Option<PathBuf>,
     /// In the place of the aggregate the public records that the second wave's task was made from
-    #[arg(
-        long,
-        value_name = "RECORDS",
-        requires = "refined",
-        conflicts_with = "aggregate",
-        help_heading = "Second wave"
-    )]
+    #[arg(long, value_name = "RECORDS", requires = "refined", help_heading = "Second wave")]
+    #[arg(conflicts_with = "aggregate")]
     pub(super) sample: Option<PathBuf>,
 }
 

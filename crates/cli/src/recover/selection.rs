@@ -14,15 +14,8 @@ pub(super) struct SelectionArguments {
     /// Name the features that take part, at this false-discovery rate
     ///
     /// Those whose covariances with the others are not all zero (only of a task that clips, with centring)
-    #[arg(
-        long,
-        value_name = "RATE",
-        num_args = 0..=1,
-        default_missing_value = "0.1",
-        require_equals = true,
-        value_parser = parameters::rate,
-        help_heading = "Features"
-    )]
+    #[arg(long, value_name = "RATE", value_parser = parameters::rate, help_heading = "Features")]
+    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "0.1")]
     pub(super) select: Option<f64>,
 }
 

@@ -18,13 +18,8 @@ const METHODS: [Choice<HeldOutUse>; 2] = [
 pub(super) struct SparseArguments {
     /// The method: auto compares plain components with sparse ones on reports held out, where the task has folds, and
     /// takes another than plain ones only if it captures more
-    #[arg(
-        long,
-        value_parser = one_of(&METHODS),
-        default_value = "auto",
-        conflicts_with = "sparse",
-        help_heading = "Method"
-    )]
+    #[arg(long, value_parser = one_of(&METHODS), default_value = "auto", help_heading = "Method")]
+    #[arg(conflicts_with = "sparse")]
     pub(super) method: HeldOutUse,
     /// Recover sparse components, by the Fantope program
     #[arg(long)]
@@ -39,9 +34,8 @@ pub(super) struct SparseArguments {
     /// Also solve a sequence of penalties, and show what each gives
     ///
     /// This many, from the largest that changes anything to a quarter of `auto`
-    #[arg(long, value_name = "POINTS", num_args = 0..=1, require_equals = true, default_missing_value = "20",
-        value_parser = clap::value_parser!(u16).range(2..=1000), requires = "sparse",
-        help_heading = "Sparse components")]
+    #[arg(long, value_name = "POINTS", value_parser = clap::value_parser!(u16).range(2..=1000), requires = "sparse")]
+    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "20", help_heading = "Sparse components")]
     pub(super) path: Option<u16>,
     #[command(flatten)]
     pub(super) solver: SolverArguments,
