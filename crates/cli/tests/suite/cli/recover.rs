@@ -331,22 +331,6 @@ fn one_feature_and_fewer_reports_than_features_have_a_defined_answer() {
 }
 
 #[test]
-fn simulate_compares_methods_on_the_same_reports() {
-    let folder = Folder::new();
-    let common = "simulate --epsilon 4 --dimension 20 --sparsity 4 --rank 2 --records 2000 --trials 2 --seed 3";
-    let plain = folder.json(common);
-    let [errors, shares] = ["sin_theta_squared", "share_found"].map(|key| plain[key].clone());
-    let expected = json!({"method": "pca", "sin_theta_squared": errors, "share_found": shares});
-    assert_has(&plain["methods"][0], expected, "the method");
-    assert!(plain.get("penalty_factor").is_none());
-    let expected = json!({"sin_theta_squared": plain["sin_theta_squared"], "penalty_factor": 0.5});
-    let all = folder.gives(&format!("{common} --method pca,soft-threshold,fantope"), expected);
-    assert_eq!(all["methods"].as_array().unwrap().len(), 3);
-    let mean = |index: usize| number(&all["methods"][index]["sin_theta_squared"]["mean"]);
-    assert!(mean(1) < mean(0) && mean(2) < mean(0), "{all}");
-}
-
-#[test]
 fn the_error_is_predicted_and_bounded_by_drawing_the_noise_again() {
     let folder = collected(3000, 1);
     // The ends of the interval.

@@ -1,54 +1,10 @@
-//! Two waves: planned, simulated, collected, and refused.
+//! Two waves: collected, and refused.
 
 use std::fmt::Write as _;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::{Folder, assert_has, number, numbers};
-
-const PLAN: &str = "plan --dimension 40 --rank 3 --spectrum 0.48,0.215,0.13,0.067 --waves 2";
-
-#[test]
-fn a_plan_of_two_waves_says_whether_they_pay() {
-    let folder = Folder::new();
-    let plan = folder.json(&format!("{PLAN} --epsilon 2 --records 100000"));
-    let waves = &plan["waves"];
-    let of = |key: &str| number(&waves[key]);
-    assert!(of("gain") > 2.0 && of("sin_theta_squared") < 0.5 * of("one_wave"), "{waves}");
-    assert!((of("one_wave") - number(&plan["predicted"]["sin_theta_squared"])).abs() < 1e-12);
-    assert_eq!(waves.get("refused"), None);
-    let few = folder.json(&format!("{PLAN} --epsilon 1 --records 5000"));
-    assert_eq!(few["waves"]["refused"]["reason"], "first-wave");
-}
-
-const SIMULATE: &str = "simulate --dimension 20 --rank 2 --signal 40 --epsilon 2 --records 10000 --trials 4";
-
-/// The mean errors of a simulation with both waves and with the first alone; the prediction fits the former, whose mean
-/// of four trials scatters by some 10 %.
-fn simulated(result: &Value) -> (f64, f64) {
-    let [refined, first] = ["sin_theta_squared", "first_wave"].map(|key| number(&result[key]["mean"]));
-    let predicted = number(&result["waves"]["sin_theta_squared"]);
-    assert!((predicted / refined - 1.0).abs() < 0.4, "{result}");
-    (refined, first)
-}
-
-#[test]
-fn two_waves_are_simulated() {
-    let (refined, first) = simulated(&Folder::new().json(&format!("{SIMULATE} --waves 2")));
-    assert!(refined < 0.7 * first, "{refined} {first}");
-}
-
-/// A sample that is off by less than one wave's error.
-#[test]
-fn a_wave_about_a_public_sample_is_simulated() {
-    let folder = Folder::new();
-    let about = format!("{SIMULATE} --waves 2 --sample-error 0.1");
-    let result = folder.json(&about);
-    assert_has(&result["sample"], json!({"records": 1_000_000, "error": 0.1}), "the sample");
-    assert_eq!(result["waves"]["records"], json!([1_000_000, 10_000]));
-    let (refined, sample) = simulated(&result);
-    assert!((sample - 0.1).abs() < 1e-9 && refined < 0.5 * sample, "{result}");
-}
 
 /// People with one strong component, the direction (1, 1, 0, 0, 0, 0).
 fn people(offset: u32) -> String {
