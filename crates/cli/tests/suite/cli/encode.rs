@@ -1,8 +1,5 @@
 //! The features of records.
 
-use std::fs::File;
-use std::process::Command;
-
 use ldp_pca::task::Task;
 use serde_json::json;
 
@@ -87,26 +84,4 @@ fn records_are_read_as_randomize_reads_them() {
     assert_eq!(read_npy(&folder.read("out.npy")).0, [11, task.dimension() as u64]);
     folder.refused("encode bad.csv -t clipped.json -o out.npy --strict", 1, &["bad.csv, line 12:"]);
     assert_eq!(read_npy(&folder.read("out.npy")).0[0], 11, "the old file stays");
-}
-
-#[test]
-fn they_go_through_pipes() {
-    let (folder, _) = folder();
-    folder.run("encode records.csv -t clipped.json -o features.csv").ok();
-    let piped = folder.redirected("encode - -t clipped.json -o - --json", "records.csv").ok();
-    assert_eq!(piped.stdout, folder.read_text("features.csv"));
-    assert!(piped.stderr.starts_with("note: ") && piped.stderr.contains("\"missing_values\": 2"), "{piped:?}");
-    // Its reader has seen enough.
-    folder.unread("encode records.csv -t clipped.json -o -").ok();
-}
-
-#[cfg(unix)]
-#[test]
-fn a_pipe_takes_no_npy() {
-    let (folder, _) = folder();
-    assert!(Command::new("mkfifo").arg(folder.path("pipe.npy")).status().unwrap().success());
-    let reader = File::options().read(true).write(true).open(folder.path("pipe.npy")).unwrap();
-    let parts = ["pipe.npy: cannot write it: a pipe or a device takes no .npy of records: write .csv"];
-    folder.refused("encode records.csv -t clipped.json -o pipe.npy", 1, &parts);
-    drop(reader);
 }

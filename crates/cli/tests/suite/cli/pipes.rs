@@ -18,21 +18,6 @@ fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-#[cfg(unix)]
-#[test]
-fn a_collection_is_one_pipeline() {
-    let folder = folder();
-    let script = "ldp-pca schema infer - -o - <people.csv | ldp-pca task new --schema - --epsilon 2 -o - >piped.json \
-        && ldp-pca randomize - -t piped.json --insecure-seed 1 -o - <people.csv \
-        | ldp-pca aggregate -t piped.json - -o - | tee sums.ldpa \
-        | ldp-pca recover - -t piped.json --rank 1 -o - | head -n 1";
-    let run = folder.shell(script);
-    assert_eq!(run.stdout, "feature,component_1\n", "{run:?}");
-    assert!(run.stderr.contains("10 reports of") && run.stderr.contains("wrote standard output"), "{run:?}");
-    assert_eq!(folder.read("piped.json"), folder.read("task.json"));
-    assert_eq!(folder.read("sums.ldpa"), folder.read("a.ldpa"));
-}
-
 #[test]
 fn every_file_can_be_read_from_standard_input() {
     let folder = folder();
@@ -118,20 +103,12 @@ fn every_file_can_be_written_to_standard_output() {
 }
 
 #[test]
-fn a_file_that_is_called_as_a_stream_has_a_longer_name() {
-    let folder = folder();
-    folder.run("task new --schema schema.json --epsilon 3 -o 3.json").ok();
-    folder.run("task new --schema schema.json --epsilon 2 -o ./-").ok();
-    assert_eq!(folder.text("task new --schema schema.json --epsilon 3 -o -"), folder.read_text("3.json"));
-    assert_eq!(folder.read("-"), folder.read("task.json"));
-}
-
-#[test]
 fn a_reader_that_leaves_ends_a_command_without_a_word() {
     let folder = folder();
     for line in [
         "schema infer people.csv -o -",
         "randomize people.csv -t task.json -o -",
+        "encode people.csv -t task.json -o -",
         "aggregate a.ldpr -t task.json -o -",
         "recover a.ldpa -t task.json --rank 1 -o -",
         "solve s.npy --rank 1 --penalty 0.1 -o -",

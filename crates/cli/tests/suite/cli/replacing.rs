@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Duration;
 
 use super::shell::commands;
-use crate::support::{Folder, Run};
+use crate::support::Folder;
 
 /// Every option that names a file to write: its command, the option, and a command line of it with OUT for the file.
 const OUTPUTS: &[(&str, &str, &str)] = &[
@@ -107,43 +107,6 @@ fn no_command_writes_over_what_it_reads() {
     assert!(inputs().zip(before).all(|(name, before)| folder.read(name) == before));
 }
 
-/// What opens a link opens the file, and so does the other name of a file that has two.
-#[cfg(unix)]
-#[test]
-fn an_input_under_another_name_is_still_an_input() {
-    let folder = folder();
-    std::os::unix::fs::symlink("task.json", folder.path("link")).unwrap();
-    std::fs::hard_link(folder.path("r.ldpr"), folder.path("second")).unwrap();
-    std::os::unix::fs::symlink("nowhere", folder.path("dangling")).unwrap();
-    let before = ["task.json", "r.ldpr"].map(|name| folder.read(name));
-    for out in ["link", "second", "task.json", "r.ldpr"] {
-        for force in ["", " --force"] {
-            folder.refused(&format!("aggregate r.ldpr -t link -o {out}{force}"), 2, &[out, "is also read"]);
-            folder.refused(&format!("aggregate second -t task.json -o {out}{force}"), 2, &[out, "is also read"]);
-        }
-    }
-    folder.refused("aggregate r.ldpr -t task.json -o dangling", 1, &["dangling", "a file that is not there"]);
-    // Redirected by the shell, too.
-    for (input, output) in [("-", "r.ldpr"), ("r.ldpr", "-")] {
-        let mut command = folder.command(["aggregate", input, "-t", "task.json", "--force", "-o", output]);
-        let open = std::fs::File::options().read(true).append(true).open(folder.path("r.ldpr")).unwrap();
-        let command = if input == "-" { command.stdin(open) } else { command.stdout(open) };
-        let run = Run::of(&format!("{input} {output}"), command.output().unwrap());
-        run.refused(2, &["is also read by this command"]);
-    }
-    assert_eq!(before, ["task.json", "r.ldpr"].map(|name| folder.read(name)));
-}
-
-#[test]
-fn two_options_do_not_write_to_one_file() {
-    let folder = folder();
-    for out in ["c.csv", "./c.csv", "collected/../c.csv"] {
-        let run = folder.run(&format!("recover a.ldpa -t task.json --rank 1 -o c.csv --covariance {out}"));
-        run.refused(2, &["c.csv is written to by two options"]);
-    }
-    assert!(!folder.path("c.csv").exists());
-}
-
 #[test]
 fn no_command_replaces_a_task_a_schema_or_reports_unasked() {
     let folder = folder();
@@ -173,6 +136,8 @@ fn no_command_replaces_a_task_a_schema_or_reports_unasked() {
         }
         std::fs::create_dir_all(folder.path("folder")).unwrap();
         folder.refused(&format!("{} --force", line(text, "folder")), 1, &["folder", "it is a directory"]);
+        let nowhere = "nowhere/out: cannot write it: No such file or directory: make the folder first";
+        folder.refused(&line(text, "nowhere/out"), 1, &[nowhere]);
     }
     assert_eq!(folder.read_text("anything"), "a letter");
 }
@@ -207,37 +172,6 @@ fn force_replaces_and_results_that_can_be_had_again_are_replaced_without() {
         assert!(!folder.read(out).is_empty(), "{command}");
         std::fs::remove_file(folder.path(out)).unwrap();
     }
-}
-
-#[cfg(unix)]
-#[test]
-fn a_file_keeps_its_rights_and_a_new_one_has_those_of_any() {
-    use std::os::unix::fs::PermissionsExt as _;
-    let folder = folder();
-    let mode = |name: &str| std::fs::metadata(folder.path(name)).unwrap().permissions().mode() & 0o777;
-    folder.write("a-file", "");
-    for rights in [0o600, 0o640, 0o666] {
-        std::fs::set_permissions(folder.path("a.ldpa"), std::fs::Permissions::from_mode(rights)).unwrap();
-        folder.run("aggregate r.ldpr -t task.json -o a.ldpa").ok();
-        assert_eq!(mode("a.ldpa"), rights);
-    }
-    folder.run("aggregate r.ldpr -t task.json -o new.ldpa").ok();
-    assert_eq!(mode("new.ldpa"), mode("a-file"));
-    assert!(folder.run("aggregate r.ldpr -t task.json -o new.ldpa").ok().stderr.is_empty());
-}
-
-/// A killed command left `out.ldpr.partial`, whose name everybody could guess and lead elsewhere.
-#[cfg(unix)]
-#[test]
-fn a_temporary_file_follows_no_link_that_waits_for_it() {
-    let folder = folder();
-    folder.write("precious", "mine");
-    for name in ["out.ldpr.partial", ".out.ldpr.partial"] {
-        std::os::unix::fs::symlink("precious", folder.path(name)).unwrap();
-    }
-    folder.run("randomize people.csv -t task.json -o out.ldpr").ok();
-    assert_eq!(folder.read_text("precious"), "mine");
-    assert_eq!(folder.read("out.ldpr").len(), 10 * 35);
 }
 
 /// A command that writes `out` and waits for more records, once its temporary file is there, and what gives them.

@@ -1,6 +1,5 @@
 //! The destinations of results: standard output, files, and what happens when either is missing.
 
-use std::io::Read as _;
 use std::process::Stdio;
 
 use crate::support::{Folder, Run, closed_pipe};
@@ -21,26 +20,6 @@ const WRITING_COMMANDS: [&str; 12] = [
     "solve s.npy --rank 1 --penalty 0.1 -o OUT",
 ];
 
-#[test]
-fn a_missing_folder_or_one_in_the_way_is_refused_by_name() {
-    let folder = Folder::with_files();
-    let before = folder.names();
-    for command in WRITING_COMMANDS {
-        let run = folder.run(&command.replace("OUT", "nowhere/out"));
-        assert!(!run.stderr.contains(".partial"), "{run:?}");
-        run.refused(1, &["nowhere/out", "cannot write it: No such file or directory"]);
-        assert_eq!(folder.names(), before, "{command}");
-    }
-    for name in ["taken", "taken.csv", "taken.npy", "taken.json"] {
-        std::fs::create_dir(folder.path(name)).unwrap();
-    }
-    let before = folder.names();
-    for command in WRITING_COMMANDS {
-        folder.refused(&command.replace("OUT", "taken"), 1, &["taken", "is a directory", "cannot write it"]);
-        assert_eq!(folder.names(), before, "{command}");
-    }
-}
-
 /// A disk without room, as a file and as standard output.
 #[cfg(target_os = "linux")]
 #[test]
@@ -54,56 +33,6 @@ fn a_full_disk_is_told_with_its_remedy() {
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
     let output = folder.command(["inspect", "task.json"]).stdout(full).output().unwrap();
     Run::of("inspect task.json", output).refused(1, &[&format!("cannot write the result: {said}")]);
-}
-
-#[test]
-fn a_failure_leaves_the_old_result_and_nothing_else() {
-    let folder = Folder::with_task();
-    folder.write("out.ldpr", "what was there before");
-    folder.write("bad.csv", "age,height,plan,score\n31,1.80,free,-2\n31,tall,free,-2\n");
-    let before = folder.names();
-    folder.randomize("bad.csv --strict").refused(1, &["'height'"]);
-    assert_eq!(folder.read_text("out.ldpr"), "what was there before");
-    assert_eq!(folder.names(), before);
-    folder.randomize("people.csv").ok();
-    assert_eq!(folder.read("out.ldpr").len(), 10 * 35);
-    assert_eq!(folder.names(), before);
-}
-
-#[cfg(unix)]
-#[test]
-fn a_pipe_or_a_device_is_written_to_and_not_replaced() {
-    use std::os::unix::fs::FileTypeExt as _;
-    let folder = Folder::with_task();
-    let fifo = folder.path("pipe");
-    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
-    let mut child = folder
-        .command(["randomize", "people.csv", "-t", "task.json", "-o", "pipe"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut received = vec![];
-    // Opening waits for the writer; a command that replaced the pipe would never open it, so watch it end.
-    let reader = std::thread::spawn({
-        let fifo = fifo.clone();
-        move || std::fs::File::open(fifo).and_then(|mut pipe| pipe.read_to_end(&mut received).map(|_| received))
-    });
-    assert!(child.wait().unwrap().success());
-    assert!(std::fs::metadata(&fifo).unwrap().file_type().is_fifo(), "the pipe was replaced by a file");
-    assert_eq!(reader.join().unwrap().unwrap().len(), 10 * 35);
-    assert!(!folder.names().iter().any(|name| name.ends_with(".partial")));
-}
-
-#[cfg(unix)]
-#[test]
-fn a_link_stays_a_link() {
-    let folder = Folder::with_task();
-    folder.write("target.ldpr", "old");
-    std::os::unix::fs::symlink("target.ldpr", folder.path("link.ldpr")).unwrap();
-    folder.run("randomize people.csv -t task.json -o link.ldpr --force").ok();
-    assert!(folder.path("link.ldpr").symlink_metadata().unwrap().is_symlink());
-    assert_eq!(folder.read("target.ldpr").len(), 10 * 35);
 }
 
 #[test]

@@ -51,3 +51,8 @@ fn records_are_read_or_refused_as_the_document_shows() {
 fn plans_and_accounts_say_what_the_document_shows() {
     check(include_str!("transcripts/plans.md"));
 }
+
+#[test]
+fn files_are_read_and_written_as_the_document_shows() {
+    check(include_str!("transcripts/files.md"));
+}
