@@ -52,21 +52,3 @@ pub(super) fn per_report(pull: Pull, matrix: &str) -> String {
 fn at_most(value: f64) -> String {
     three_digits(value, f64::ceil)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bounds_are_printed_with_three_digits_and_never_lower() {
-        let cases = [(719.27, "720"), (2070.2, "2071"), (0.035_91, "0.0360"), (1.0, "1.00"), (26.01, "26.1")];
-        for (value, text) in cases {
-            assert_eq!(at_most(value), text);
-        }
-        for exponent in -40..40 {
-            let value = 1.7f64.powi(exponent);
-            let shown: f64 = at_most(value).parse().unwrap();
-            assert!(shown >= value * (1.0 - 1e-12) && shown < 1.02 * value, "{value} {shown}");
-        }
-    }
-}

@@ -219,38 +219,4 @@ mod tests {
             assert_eq!(Kind::of(content), kind, "{content:?}");
         }
     }
-
-    #[test]
-    fn what_is_needed_is_no_problem_and_anything_else_has_a_remedy() {
-        use FileFormat::{Feather1, Gzip, NumPy, NumPyArchive, Parquet, Text, Zip};
-        use Kind::{Aggregate, Binary, BrokenJson, Components, Json, Reports, Schema, Task};
-        let [gzip, matrix, parquet, text, zip] = [Gzip, NumPy, Parquet, Text, Zip].map(Kind::Format);
-        let [archive, feather] = [NumPyArchive, Feather1].map(Kind::Format);
-        let cases = [
-            (
-                Needed::Task,
-                vec![Task, BrokenJson],
-                vec![Schema, Components, Json, Reports, Aggregate, text, Kind::Empty],
-            ),
-            (Needed::Schema, vec![Schema, BrokenJson], vec![Task, Json, Reports, Aggregate, text, Kind::Utf16]),
-            (Needed::Components, vec![Components, BrokenJson], vec![Task, Schema, Json, Reports, Aggregate, text]),
-            (Needed::Aggregate, vec![Aggregate], vec![Task, Schema, Reports, text, Binary]),
-            (Needed::Reports, vec![Reports, Aggregate, text, Binary], vec![Task, Schema, matrix, gzip]),
-            (
-                Needed::Records("CSV"),
-                vec![text, matrix, Binary, parquet],
-                vec![Task, Components, BrokenJson, Reports, Aggregate, zip],
-            ),
-            (Needed::Records("CSV"), vec![], vec![gzip, archive, feather]),
-            (Needed::Matrix, vec![matrix], vec![Task, Aggregate, text, Kind::Empty, gzip, archive]),
-            (Needed::Ours, vec![Task, Schema, Components, Reports, Aggregate], vec![matrix, text, Json]),
-        ];
-        for (needed, own, others) in cases {
-            assert!(own.into_iter().all(|held| needed.problem(held).is_none()), "{needed:?}");
-            for held in others {
-                let problem = needed.problem(held).unwrap();
-                assert!(problem.contains(held.name()) && problem.contains(": "), "{problem}");
-            }
-        }
-    }
 }

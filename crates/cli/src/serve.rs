@@ -354,23 +354,12 @@ mod tests {
     }
 
     #[test]
-    fn durations_are_in_seconds() {
-        assert_eq!(parse_settings("request_timeout = 20.5").unwrap().request_timeout, Duration::from_millis(20_500));
-    }
-
-    #[test]
-    fn a_limit_can_be_taken_away() {
-        assert_eq!(parse_settings("seeds_rate_limit = false").unwrap().seeds_rate_limit, None);
-    }
-
-    #[test]
-    fn localhost_is_this_machine() {
-        assert_eq!(parse_settings("listen = \"localhost:8081\"").unwrap().listen.to_string(), "127.0.0.1:8081");
-    }
-
-    #[test]
-    fn an_empty_file_has_the_defaults() {
-        assert_eq!(format!("{:?}", parse_settings("").unwrap()), format!("{:?}", ServerConfig::new("")));
+    fn durations_are_in_seconds_false_takes_a_limit_away_and_localhost_is_this_machine() {
+        let parsed = |text| parse_settings(text).unwrap();
+        assert_eq!(parsed("request_timeout = 20.5").request_timeout, Duration::from_millis(20_500));
+        assert_eq!(parsed("seeds_rate_limit = false").seeds_rate_limit, None);
+        assert_eq!(parsed("listen = \"localhost:8081\"").listen.to_string(), "127.0.0.1:8081");
+        assert_eq!(format!("{:?}", parsed("")), format!("{:?}", ServerConfig::new("")));
     }
 
     #[test]

@@ -101,22 +101,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rank_is_a_number_or_auto() {
-        assert!(matches!(RankChoice::parse("auto"), Ok(RankChoice::Auto)));
-        assert!(matches!(RankChoice::parse("3"), Ok(RankChoice::Given(rank)) if rank.value() == 3));
-        for (text, part) in [
-            ("0", "rank 0"),
-            ("two", "'two' is neither auto nor"),
-            ("-1", "'-1'"),
-            ("1,5", "'1,5'"),
-            ("1e1", "write 10"),
-        ] {
-            let message = RankChoice::parse(text).unwrap_err();
-            assert!(message.contains(part), "{message}");
-        }
-    }
-
-    #[test]
     fn p_values_have_three_places() {
         assert_eq!([0.0005, 0.4125, 0.05].map(p_value), ["< 0.001", "= 0.412", "= 0.050"]);
     }
