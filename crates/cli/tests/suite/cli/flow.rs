@@ -160,37 +160,6 @@ fn sparse_recovery_is_certified_and_names_its_support() {
 
 /// Scripts outside this repository read these keys.
 #[test]
-fn the_keys_of_simulate_are_as_documented() {
-    let folder = Folder::new();
-    let common = "simulate --dimension 6 --rank 2 --signal 20 --records 500 --trials 3 --seed 4 --mechanism";
-    let result = folder.json(&format!("{common} double-cap --epsilon 2"));
-    let values = numbers(&result["sin_theta_squared"]["values"]);
-    let mean = number(&result["sin_theta_squared"]["mean"]);
-    assert!(values.len() == 3 && (mean - values.iter().sum::<f64>() / 3.0).abs() < 1e-15);
-    assert_eq!(numbers(&result["non_private"]["values"]).len(), 3);
-    // Two equal components of six features: a random subspace has the error 4/3.
-    let shares = numbers(&result["share_found"]["values"]);
-    assert!(shares.iter().zip(&values).all(|(share, error)| (share - (1.0 - 0.75 * error)).abs() < 1e-9), "{result}");
-    assert!(result["report_bytes"].as_u64().unwrap() <= 64 && number(&result["seconds"]) > 0.0);
-    assert_has(&result["guarantee"], json!({"epsilon": 2.0, "delta": 0.0}), "the guarantee");
-    let again = folder.json(&format!("{common} double-cap --epsilon 2"));
-    assert_eq!(again["sin_theta_squared"], result["sin_theta_squared"], "a seed fixes the result");
-
-    let line = format!("{common} gaussian --epsilon 2 --delta 1e-5");
-    let gaussian = folder.gives(&line, json!({"report_bytes": 29 + 21 + 4}));
-    assert_eq!(gaussian["guarantee"]["delta"], 1e-5);
-    let none = folder.gives(&format!("{common} none"), json!({"guarantee": null, "report_bytes": null}));
-    assert_eq!(none["sin_theta_squared"], none["non_private"]);
-    assert_eq!(none["share_found"], none["non_private_share_found"]);
-    let sparse = folder.json(&format!("{common} none --sparsity 2"));
-    assert!(number(&sparse["non_private"]["mean"]) < 0.1);
-    // DESIGN: at epsilon 4 the paper's scale really gives delta 2.4e-3 where 1e-4 is claimed.
-    let paper = folder.gives(&format!("{common} wang-xu --epsilon 4 --delta 1e-4"), json!({"claimed_delta": 1e-4}));
-    assert!((2.35e-3..2.45e-3).contains(&number(&paper["guarantee"]["delta"])), "{paper}");
-}
-
-/// Scripts outside this repository read these keys.
-#[test]
 fn the_keys_of_solve_are_as_documented() {
     let folder = Folder::new();
     folder.write("s.npy", npy_matrix(&[&[3.0, 1.0, 0.01], &[1.0, 3.0, 0.0], &[0.01, 0.0, 1.0]]));
@@ -227,16 +196,6 @@ fn bounding_and_mechanisms_are_all_reachable() {
         assert_eq!(folder.read("a.ldpr").len() as u64, 10 * task["report_bytes"].as_u64().unwrap(), "{options}");
         folder.run("recover a.ldpa -t t.json --rank 6 --reference people.csv").ok();
     }
-}
-
-#[test]
-fn the_keys_of_audit_are_as_documented() {
-    let folder = Folder::new();
-    let expected = json!({"epsilon_claimed": 2.0, "confidence": 0.99});
-    let audit = folder.gives("audit --mechanism double-cap --epsilon 2 --dimension 3 --trials 4000 --seed 1", expected);
-    let bound = number(&audit["epsilon_lower_bound"]);
-    assert!(bound > 1.0 && bound <= 2.0, "{bound}");
-    assert_eq!(audit["guarantee"]["neighbouring"], "any-two-records");
 }
 
 /// `npm run test:types` checks what TypeScript makes of it.

@@ -48,7 +48,7 @@ fn records_are_read_or_refused_as_the_document_shows() {
 }
 
 #[test]
-fn plans_and_accounts_say_what_the_document_shows() {
+fn plans_simulations_accounts_and_audits_say_what_the_document_shows() {
     check(include_str!("transcripts/plans.md"));
 }
 
