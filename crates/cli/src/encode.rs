@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use clap::Args;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::error::Result;
 use super::files;
@@ -40,14 +41,16 @@ pub(super) struct Encode {
     format: Format,
 }
 
+/// What was written of records.
 #[derive(Serialize)]
-struct EncodeResult {
+pub(super) struct Written {
     #[serde(flatten)]
-    counts: Counts,
-    dimension: usize,
-    bounded: bool,
-    seconds: f64,
-    output: Target,
+    pub(super) counts: Counts,
+    /// What else programs are told.
+    #[serde(flatten)]
+    pub(super) beside: Value,
+    pub(super) seconds: f64,
+    pub(super) output: Target,
 }
 
 impl Encode {
@@ -58,25 +61,21 @@ impl Encode {
             records::features(&self.records, &task, self.bounded, &self.reading.of_device(task.schema()), visit)
         })?;
         note("note: these features are as private as the records");
-        let result = EncodeResult {
-            counts,
-            dimension: task.dimension(),
-            bounded: self.bounded,
-            seconds: started.elapsed().as_secs_f64(),
-            output: self.output,
-        };
-        self.format.print(&result, |EncodeResult { counts, dimension, seconds, output, .. }| {
-            written(counts, &plural(*dimension as u64, "feature"), *seconds, output)
-        })
+        let beside = json!({"dimension": task.dimension(), "bounded": self.bounded});
+        let result = Written { counts, beside, seconds: started.elapsed().as_secs_f64(), output: self.output };
+        self.format.print(&result, |result| result.text(&plural(task.dimension() as u64, "feature")))
     }
 }
 
-/// What was written of records, in words.
-pub(super) fn written(counts: &Counts, what: &str, seconds: f64, output: &Target) -> String {
-    let mut text = format!("{} of {what} in {seconds:.1} s\n", plural(counts.records, "record"));
-    text += &counts.unread_text();
-    if counts.missing > 0 {
-        text += &format!("{}, which are 0\n", plural(counts.missing, "missing value"));
+impl Written {
+    /// In words, where each record has so many features or scores.
+    pub(super) fn text(&self, what: &str) -> String {
+        let Self { counts, seconds, output, .. } = self;
+        let mut text = format!("{} of {what} in {seconds:.1} s\n", plural(counts.records, "record"));
+        text += &counts.unread_text();
+        if counts.missing > 0 {
+            text += &format!("{}, which are 0\n", plural(counts.missing, "missing value"));
+        }
+        text + &format!("wrote {output}\n")
     }
-    text + &format!("wrote {output}\n")
 }

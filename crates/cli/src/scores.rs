@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use serde::Serialize;
+use serde_json::json;
 
-use super::encode::written;
+use super::encode::Written;
 use super::error::Result;
 use super::files;
 use super::output::{Format, note, plural};
-use super::records::{self, Counts, Reading};
+use super::records::{self, Reading};
 use super::writing::{self, Target};
 
 /// Show the scores of records: their places along published components.
@@ -38,15 +38,6 @@ pub(super) struct Scores {
     format: Format,
 }
 
-#[derive(Serialize)]
-struct ScoresResult {
-    #[serde(flatten)]
-    counts: Counts,
-    rank: usize,
-    seconds: f64,
-    output: Target,
-}
-
 impl Scores {
     pub(super) fn run(self) -> Result<()> {
         let started = Instant::now();
@@ -57,9 +48,8 @@ impl Scores {
             records::read(&self.records, schema, &reading, |features| visit(&components.scores(&features)?))
         })?;
         note("note: these scores are as private as the records");
-        let result = ScoresResult { counts, rank, seconds: started.elapsed().as_secs_f64(), output: self.output };
-        self.format.print(&result, |ScoresResult { counts, rank, seconds, output }| {
-            written(counts, &plural(*rank as u64, "score"), *seconds, output)
-        })
+        let (beside, seconds) = (json!({"rank": rank}), started.elapsed().as_secs_f64());
+        let result = Written { counts, beside, seconds, output: self.output };
+        self.format.print(&result, |result| result.text(&plural(rank as u64, "score")))
     }
 }

@@ -48,7 +48,7 @@ pub(super) fn write(target: &Target, matrix: &DMatrix<f64>, rows: &[String], key
             let rows = matrix.row_iter().zip(rows);
             let rows =
                 rows.map(|(row, name)| iter::once(name.clone()).chain(row.iter().map(ToString::to_string)).collect());
-            writing::write_csv(target, iter::once(head).chain(rows))
+            writing::write(target, &writing::csv(target, iter::once(head).chain(rows))?)
         }
     }
 }

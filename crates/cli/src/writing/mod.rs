@@ -13,7 +13,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use clap::builder::{PathBufValueParser, TypedValueParser, ValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use nalgebra::DMatrix;
-use npyz::WriterBuilder as _;
 use serde::Serialize;
 use tempfile::TempPath;
 
@@ -389,27 +388,13 @@ pub(super) fn component_names(count: usize) -> Vec<String> {
     (1..=count).map(|number| format!("component_{number}")).collect()
 }
 
-/// Writes rows of fields as CSV.
-pub(super) fn write_csv<R: IntoIterator<Item: AsRef<[u8]>>>(
-    target: &Target,
-    rows: impl IntoIterator<Item = R>,
-) -> Result<()> {
-    write(target, &csv(target, rows)?)
-}
-
 /// Writes a matrix as NPY, row by row.
 pub fn write_matrix(target: &Target, matrix: &DMatrix<f64>) -> Result<()> {
     let mut output = Output::create(target)?;
-    let shape = [matrix.nrows() as u64, matrix.ncols() as u64];
-    let written = npyz::WriteOptions::new().default_dtype().shape(&shape).writer(&mut output).begin_nd().and_then(
-        |mut writer| {
-            for row in matrix.row_iter() {
-                writer.extend(row.iter().copied())?;
-            }
-            writer.finish()
-        },
-    );
-    written.map_err(|error| output.failed(&error))?;
+    output.put(&npy_head(matrix.nrows() as u64, matrix.ncols()))?;
+    for row in matrix.row_iter() {
+        row.iter().try_for_each(|number| output.put(&number.to_le_bytes()))?;
+    }
     output.finish()
 }
 
