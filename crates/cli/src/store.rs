@@ -127,9 +127,7 @@ pub(super) struct Acknowledge {
     #[arg(short, long)]
     task: Option<String>,
     #[command(flatten)]
-    audit: Audit,
-    #[command(flatten)]
-    format: Format,
+    told: Told,
 }
 
 impl Acknowledge {
@@ -137,8 +135,8 @@ impl Acknowledge {
         check(&[&self.folder])?;
         let task = self.task.map(|task| choose_task(&self.folder, &task)).transpose()?;
         let done = maintenance::acknowledge(&self.folder, task).map_err(CliError::failed)?;
-        done.iter().try_for_each(|task| self.audit.note("store-acknowledge", Some(&task.task), task.lost))?;
-        self.format.print_laid_out(&BTreeMap::from([("tasks", &done)]), |_| {
+        done.iter().try_for_each(|task| self.told.note("store-acknowledge", Some(&task.task), task.lost))?;
+        self.told.format.print_laid_out(&BTreeMap::from([("tasks", &done)]), |_| {
             let line = |Acknowledged { task, lost, damage }: &Acknowledged| {
                 format!("task {task}: {} lost ({})\n", plural(*lost, "report"), damage.join("; "))
             };
@@ -155,9 +153,7 @@ pub(super) struct Backup {
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
     #[command(flatten)]
-    audit: Audit,
-    #[command(flatten)]
-    format: Format,
+    told: Told,
 }
 
 impl Backup {
@@ -167,8 +163,8 @@ impl Backup {
             return Err(CliError::file(&self.to, "it is there: name a folder that is not"));
         }
         let done = with_bar("copying", |progress| maintenance::backup(&self.folder, &self.to, progress))?;
-        self.audit.note("store-backup", None, done.reports)?;
-        self.format.print_laid_out(&done, |BackedUp { tasks, reports, files, damage }| {
+        self.told.note("store-backup", None, done.reports)?;
+        self.told.format.print_laid_out(&done, |BackedUp { tasks, reports, files, damage }| {
             let [tasks, reports, files] = [(*tasks, "task"), (*reports, "report"), (*files, "small file")]
                 .map(|(count, what)| plural(count, what));
             let lost: String = damage.iter().map(|damage| format!("lost: {damage}\n")).collect();
@@ -195,9 +191,7 @@ pub(super) struct Export {
     #[arg(long)]
     allow_loss: bool,
     #[command(flatten)]
-    audit: Audit,
-    #[command(flatten)]
-    format: Format,
+    told: Told,
 }
 
 #[derive(Serialize)]
@@ -218,11 +212,11 @@ impl Export {
             Err(error) => return Err(output.closed().unwrap_or(error)),
         };
         output.finish()?;
-        self.audit.note("store-export", Some(&digest.to_string()), exported.reports)?;
+        self.told.note("store-export", Some(&digest.to_string()), exported.reports)?;
         let lost = exported.lost;
         if !is_standard(&self.output) {
             let result = ExportResult { task: digest.to_string(), exported, output: self.output };
-            self.format.print_laid_out(&result, |ExportResult { exported, output, .. }| {
+            self.told.format.print_laid_out(&result, |ExportResult { exported, output, .. }| {
                 format!("{} written to {output}\n", plural(exported.reports, "report"))
             })?;
         }
@@ -280,9 +274,7 @@ pub(super) struct Restore {
     /// The task's digest, or the first part of it
     digest: String,
     #[command(flatten)]
-    audit: Audit,
-    #[command(flatten)]
-    format: Format,
+    told: Told,
 }
 
 impl Restore {
@@ -297,8 +289,8 @@ impl Restore {
             Err(_) => choose(&tasks, &self.digest, "deleted tasks", "its digest")?,
         };
         let restored = maintenance::restore(&self.folder, task).map_err(CliError::failed)?;
-        self.audit.note("store-restore", Some(&restored.task), restored.reports)?;
-        self.format.print_laid_out(&restored, |restored| {
+        self.told.note("store-restore", Some(&restored.task), restored.reports)?;
+        self.told.format.print_laid_out(&restored, |restored| {
             let (task, verb) = (&restored.task, if restored.reports == 1 { "is" } else { "are" });
             let mut text = format!("task {task}: {} {verb} back\n", plural(restored.reports, "report"));
             if restored.without_retention {
@@ -322,9 +314,7 @@ pub(super) struct Merge {
     #[arg(long)]
     allow_loss: bool,
     #[command(flatten)]
-    audit: Audit,
-    #[command(flatten)]
-    format: Format,
+    told: Told,
 }
 
 impl Merge {
@@ -358,8 +348,8 @@ impl Merge {
         check(&self.folders.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
         let tasks =
             with_bar("merging", |progress| maintenance::merge(&self.folders, &self.into, self.allow_loss, progress))?;
-        tasks.iter().try_for_each(|task| self.audit.note("store-merge", Some(&task.task), task.added))?;
-        self.format.print_laid_out(&BTreeMap::from([("tasks", &tasks)]), |_| {
+        tasks.iter().try_for_each(|task| self.told.note("store-merge", Some(&task.task), task.added))?;
+        self.told.format.print_laid_out(&BTreeMap::from([("tasks", &tasks)]), |_| {
             let line = |task: &MergedTask| {
                 let (added, [duplicates, all]) =
                     (plural(task.added, "report"), [task.duplicates, task.reports].map(grouped));
@@ -374,17 +364,19 @@ impl Merge {
     }
 }
 
-/// The audit trail of commands that show reports or bring them back.
+/// Where it is told what was done: the audit trail of commands that show reports or bring them back, and the result.
 #[derive(Args)]
-struct Audit {
+struct Told {
     /// The audit log of the aggregator, to which this adds a line
     ///
     /// It is `audit` in the aggregator's settings
     #[arg(long, value_name = "FILE")]
     audit_log: Option<PathBuf>,
+    #[command(flatten)]
+    format: Format,
 }
 
-impl Audit {
+impl Told {
     fn note(&self, action: &str, task: Option<&str>, reports: u64) -> Result<()> {
         let Some(path) = &self.audit_log else { return Ok(()) };
         let reports = Some(reports);
