@@ -1,7 +1,7 @@
 //! Files that are read: whole documents, and matrices.
 
 use core::fmt::Display;
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io::{BufReader, Cursor, ErrorKind, Read, StdinLock};
 use std::path::{Path, PathBuf};
 
@@ -170,16 +170,6 @@ pub(super) fn without_values(error: &serde_json::Error) -> String {
             format!("{kind}, expected {expected}")
         }
         _ => text,
-    }
-}
-
-/// Opens a file under an exclusive lock, and creates it if it does not exist. `busy` is the message if it is locked.
-pub fn locked(path: &Path, busy: &str) -> Result<File> {
-    let file = File::options().read(true).write(true).create(true).truncate(false).open(path).in_file(path)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(CliError::file(path, busy)),
-        Err(TryLockError::Error(error)) => Err(CliError::file(path, error)),
     }
 }
 

@@ -68,16 +68,6 @@ pub(super) fn at_most(epsilon: Epsilon, places: usize) -> String {
     if is_near { format!("{epsilon:.places$}") } else { three_digits(epsilon.value(), f64::ceil) }
 }
 
-/// A time, as precise as readers need it.
-pub fn duration(seconds: f64) -> String {
-    match seconds {
-        _ if seconds < 1e-3 => "< 1 ms".to_owned(),
-        _ if seconds < 0.9995 => format!("{:.0} ms", 1e3 * seconds),
-        _ if seconds < 99.5 => format!("{seconds:.1} s"),
-        _ => format!("{seconds:.0} s"),
-    }
-}
-
 /// A bar for work of known size; silent where standard error is not a terminal. Like the others here, it is cleared
 /// when it is dropped.
 pub fn bar(label: &'static str, length: u64) -> ProgressBar {

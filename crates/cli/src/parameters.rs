@@ -86,19 +86,6 @@ pub(super) fn rate(text: &str) -> core::result::Result<f64, String> {
     }
 }
 
-/// Several values of epsilon in one argument.
-#[derive(Clone, Debug)]
-pub struct Epsilons(pub Vec<Epsilon>);
-
-/// Parses values of epsilon separated by commas, which no decimals have.
-pub fn epsilons(text: &str) -> core::result::Result<Epsilons, String> {
-    let parsed = text.split(',').map(|part| epsilon(part.trim())).collect::<core::result::Result<_, _>>();
-    parsed.map(Epsilons).map_err(|problem| match text.contains([',', ';']) {
-        true => format!("{problem}; commas separate several epsilons, and decimals have a point, as in 0.5,1.5"),
-        false => problem,
-    })
-}
-
 /// Numbers of one argument.
 #[derive(Clone, Debug)]
 pub(super) struct Eigenvalues(pub(super) Vec<f64>);

@@ -8,6 +8,7 @@ mod compare;
 mod dps_pca;
 mod experiment;
 pub mod fuzzing;
+mod shared;
 
 use std::process::ExitCode;
 

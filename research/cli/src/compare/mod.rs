@@ -16,7 +16,7 @@ use ldp_pca_cli::error::{CliError, InFile as _, Result};
 use ldp_pca_cli::files;
 use ldp_pca_cli::output::{Format, bar, note, plural, spinner};
 use ldp_pca_cli::parallel::on_all_cores;
-use ldp_pca_cli::parameters::{self, Epsilons};
+use ldp_pca_cli::parameters;
 use ldp_pca_cli::records::{self, Counts, Reading};
 use ldp_pca_cli::schema::inferred;
 use ldp_pca_cli::table;
@@ -48,7 +48,7 @@ pub(super) struct Compare {
     /// Privacy parameter epsilon; several, separated by commas
     #[arg(
         long,
-        value_parser = parameters::epsilons,
+        value_parser = epsilons,
         required_unless_present = "standard",
         allow_hyphen_values = true
     )]
@@ -85,6 +85,19 @@ pub(super) struct Compare {
     standard: Option<PathBuf>,
     #[command(flatten)]
     format: Format,
+}
+
+/// Several values of epsilon in one argument.
+#[derive(Clone, Debug)]
+struct Epsilons(Vec<Epsilon>);
+
+/// Parses values of epsilon separated by commas, which no decimals have.
+fn epsilons(text: &str) -> core::result::Result<Epsilons, String> {
+    let parsed = text.split(',').map(|part| parameters::epsilon(part.trim())).collect::<core::result::Result<_, _>>();
+    parsed.map(Epsilons).map_err(|problem| match text.contains([',', ';']) {
+        true => format!("{problem}; commas separate several epsilons, and decimals have a point, as in 0.5,1.5"),
+        false => problem,
+    })
 }
 
 /// The settings of a comparison, for any records.

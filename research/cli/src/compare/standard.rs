@@ -10,7 +10,7 @@ use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::recovery::Rank;
 use ldp_pca_cli::error::{CliError, InFile as _, Result};
 use ldp_pca_cli::files::{NpyRows, unpacked};
-use ldp_pca_cli::output::{duration, grouped, note};
+use ldp_pca_cli::output::{grouped, note};
 use ldp_pca_literature::baselines::Sample;
 use ldp_pca_literature::baselines::catalogue::{KEPT_ROWS, PROVIDERS};
 use ldp_pca_literature::experiments::data::{DataSet, Scaling};
@@ -22,6 +22,7 @@ use super::Setting;
 use super::result::{CompareResult, RowResult};
 use super::text::{budget, error_text};
 use crate::experiment::folder::read_connections;
+use crate::shared::duration;
 
 const EPSILONS: [f64; 4] = [0.5, 1.0, 2.0, 4.0];
 /// The epsilon of the promises and times in the document.

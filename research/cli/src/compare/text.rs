@@ -1,11 +1,12 @@
 //! The result of `compare` as text.
 
 use ldp_pca::internal::schema::Fit;
-use ldp_pca_cli::output::{duration, plural, wrote};
+use ldp_pca_cli::output::{plural, wrote};
 use ldp_pca_cli::table::{Align, Table, wrapped};
 use ldp_pca_literature::baselines::{Adjacency, EpsilonDelta, MethodGuarantee};
 
 use super::result::{AtEpsilon, CompareResult, RowResult};
+use crate::shared::duration;
 
 /// The indentation of tables and notes.
 const INDENT: usize = 2;

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use hmac::{Hmac, KeyInit, Mac};
 use ldp_pca::internal::sampling::system_rng;
 use ldp_pca_cli::error::{CliError, InFile as _, Result};
-use ldp_pca_cli::files::{locked, text};
+use ldp_pca_cli::files::text;
 use ldp_pca_dps::{Session, SessionId, State};
 use rand::Rng as _;
 use sha2::Sha256;
@@ -26,6 +26,7 @@ use sha2::Sha256;
 use super::files::{checksum_of, write};
 use super::running::Running;
 use super::{folder_of, sync_folder};
+use crate::shared::locked;
 
 const PARAMETERS: &str = "session.json";
 const KEY: &str = "key";

@@ -9,10 +9,10 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use ldp_pca_cli::error::{CliError, InFile as _, Result};
-use ldp_pca_cli::files;
 use ldp_pca_dps::{Message, SessionId};
 
 use super::{folder_of, sync_folder};
+use crate::shared::locked;
 
 /// The messages of a provider in a session.
 pub(super) struct Memory {
@@ -25,7 +25,7 @@ pub(super) struct Memory {
 impl Memory {
     /// Opens the file, and creates it if it does not exist.
     pub(super) fn open(path: &Path, session: SessionId, provider: u32) -> Result<Self> {
-        let mut file = files::locked(path, "another provider uses it: give every provider its own file")?;
+        let mut file = locked(path, "another provider uses it: give every provider its own file")?;
         let header = format!("dps-pca 1 session {session} provider {provider}");
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).in_file(path)?;

@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use ldp_pca_cli::error::{CliError, InFile as _, Result};
-use ldp_pca_cli::files;
 use ldp_pca_cli::output::note;
 use ldp_pca_cli::version::COMMIT;
 use ldp_pca_literature::experiments::{Cell, Experiment, Scale, Table, Value};
@@ -19,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::folder::DataFolder;
+use crate::shared::locked;
 
 /// The run that the cells belong to. Cells under another head are not used.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -171,7 +171,7 @@ impl Kept {
         keys: &[String],
     ) -> Result<Self> {
         let path = path_of(folder, experiment);
-        let mut file = files::locked(&path, BUSY)?;
+        let mut file = locked(&path, BUSY)?;
         let (found, cells, length) = read(BufReader::new(&file), experiment.columns().len()).in_file(&path)?;
         let same_work = found.as_ref().filter(|found| found.is_same_work(head));
         if same_work.is_some_and(|found| found.build == head.build) {
@@ -204,7 +204,7 @@ impl Kept {
                 path.display(),
                 aside.display()
             ));
-            file = files::locked(&path, BUSY)?;
+            file = locked(&path, BUSY)?;
         }
         file.set_len(0).and_then(|()| file.rewind()).in_file(&path)?;
         let mut kept = Self { path, file, cells: HashMap::new() };
@@ -256,7 +256,7 @@ impl Kept {
 /// new file is there, or the old one.
 fn under_another_head(path: &Path, mut file: &File, length: u64, head: &Head) -> Result<File> {
     let new = path.with_extension("cells.new");
-    let mut written = files::locked(&new, BUSY)?;
+    let mut written = locked(&new, BUSY)?;
     let mut copy = || {
         written.set_len(0)?;
         writeln!(written, "{}", serde_json::to_string(head)?)?;

@@ -1,10 +1,10 @@
 //! The report of a run as Markdown, with the pictures beside it, for repositories.
 
-use ldp_pca_cli::output::duration;
 use ldp_pca_cli::version::COMMIT;
 use ldp_pca_literature::experiments::Grid;
 
 use super::section::Section;
+use crate::shared::duration;
 
 /// The whole page. `command` is the one that wrote it.
 pub(super) fn report(sections: &[Section], command: &str) -> String {
