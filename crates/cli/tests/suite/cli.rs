@@ -9,7 +9,6 @@ mod flow;
 mod formats;
 mod help;
 mod norms;
-mod periods;
 mod pipes;
 mod plan;
 mod recover;

@@ -202,20 +202,6 @@ fn features_are_selected_at_a_rate_and_claims_come_with_their_assumption() {
     assert_eq!(with.matches('±').count(), 1 + without.matches('+').count() + without.matches(" -").count(), "{with}");
 }
 
-/// About zero, the means alone make second moments other than zero; under unit norm bounding alone makes covariances.
-#[test]
-fn features_are_not_selected_where_reports_do_not_say_which_covary() {
-    for (task, objection) in [
-        ("", "does not take the mean off"),
-        ("--bounding clip:6", "does not take the mean off"),
-        ("--centre", "unit norm makes features covary"),
-    ] {
-        let folder = collected_by(50, task);
-        let line = "recover a.ldpa -t task.json --rank 1 --select";
-        folder.refused(line, 2, &["--select", objection, "task new --centre --bounding clip"]);
-    }
-}
-
 /// Under clip a covariance has the squared units of the features: text has shares of the total, and says so.
 #[test]
 fn variances_in_text_are_shares_of_the_total() {

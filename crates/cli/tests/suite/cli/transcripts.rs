@@ -53,6 +53,11 @@ fn plans_simulations_accounts_and_audits_say_what_the_document_shows() {
 }
 
 #[test]
+fn answers_say_what_the_document_shows() {
+    check(include_str!("transcripts/recover.md"));
+}
+
+#[test]
 fn files_are_read_and_written_as_the_document_shows() {
     check(include_str!("transcripts/files.md"));
 }
