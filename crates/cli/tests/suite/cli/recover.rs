@@ -295,28 +295,6 @@ fn a_reference_is_compared_bounded_and_as_it_is() {
 }
 
 #[test]
-fn one_feature_and_fewer_reports_than_features_have_a_defined_answer() {
-    let folder = Folder::new();
-    folder.write("one.csv", "x\n1\n-2\n3\n0.5\n");
-    folder.make_task("one.csv", "--epsilon 4 --folds 1");
-    folder.collect("one.csv --insecure-seed 1", "task", "a");
-    for options in ["", "--sparse", "--sparse --path", "--sparse --penalty 3"] {
-        let line = format!("recover a.ldpa -t task.json --rank 1 --plot one.svg {options}");
-        folder.gives(&line, json!({"components": [[1.0]]}));
-    }
-    let text = folder.run("recover a.ldpa -t task.json --rank 1").says(&["finds everything"]).stdout;
-    assert!(!text.contains("warning") && !text.contains("rank  "), "{text}");
-
-    let folder = collected(2, 1);
-    for options in ["", "--sparse"] {
-        let line = format!("recover a.ldpa -t task.json --rank 3 {options} --plot few.svg");
-        folder.run(&line).prints(&["cannot be distinguished from noise"]);
-        let result = folder.gives(&line, json!({"records": 2}));
-        assert_eq!(result["components"].as_array().unwrap().len(), 3);
-    }
-}
-
-#[test]
 fn the_error_is_predicted_and_bounded_by_drawing_the_noise_again() {
     let folder = collected(3000, 1);
     // The ends of the interval.
