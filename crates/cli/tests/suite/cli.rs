@@ -12,7 +12,6 @@ mod norms;
 mod pipes;
 mod plan;
 mod recover;
-mod refinement;
 mod refusals;
 mod replacing;
 #[cfg(feature = "parquet")]

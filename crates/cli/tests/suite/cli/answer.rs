@@ -1,8 +1,6 @@
-//! What `recover` says of its answer: which looks like the mean, what time did not suffice for, and on which scale
-//! errors are.
+//! What `recover` says of its answer: which looks like the mean, what matters first, and on which scale errors are.
 
 use nalgebra::DMatrix;
-use serde_json::Value;
 
 use super::recover::collected_by;
 use crate::support::{Folder, number, numbers, read_npy, words};
@@ -57,51 +55,6 @@ fn a_first_component_that_looks_like_the_mean_is_noticed() {
     // Three features with loadings of either sign, beside noise.
     let text = collected(false, "").text(line);
     assert!(!text.contains("one sign") && !text.contains("' alone"), "{text}");
-}
-
-#[test]
-fn time_that_is_up_leaves_an_answer_that_says_what_is_missing() {
-    let folder = collected(false, "--folds 3");
-    let line = "recover a.ldpa -t task.json --rank 2 --sparse --penalty cv --path=4 --bootstrap 40 --reference \
-                records.csv --plot p.svg --covariance s.csv -o c.csv --time-limit 1e-9";
-    let result = folder.json(line);
-    let missing = result["unfinished"].as_array().unwrap().iter().filter(|part| part["part"] != "solution");
-    let missing: Vec<(&str, u64)> =
-        missing.map(|part| (part["part"].as_str().unwrap(), part["done"].as_u64().unwrap())).collect();
-    let parts = ["penalty", "held-out", "path", "baselines", "rank", "bootstrap", "reference"];
-    assert_eq!(missing, parts.map(|part| (part, 0)));
-    assert_eq!(result["unfinished"][0]["of"], 27);
-    assert_eq!(result["sparse"]["penalty_choice"], "auto");
-    assert!(result["sparse"]["relative_gap"].is_number() && result["components"].as_array().unwrap().len() == 2);
-    for absent in ["path", "confidence", "reference", "sin_theta_squared"] {
-        assert!(result.get(absent).is_none(), "{absent}");
-    }
-    // The files that were asked for are there.
-    for file in ["p.svg", "s.csv", "c.csv"] {
-        assert!(!folder.read(file).is_empty(), "{file}");
-    }
-    let parts = [
-        "0 of 27 problems of cross-validation: the penalty is that of `auto`",
-        "0 of 10 problems of the comparison on reports held out",
-        "0 of 4 penalties of the path",
-        "none of the simpler methods",
-        "the components, of which none was tested",
-        "0 of 40 replicates: there is no interval of fewer than 20",
-        "0 records of the reference",
-    ];
-    let text = folder.text(line);
-    assert_fits(&text);
-    for part in parts {
-        assert!(words(&text).contains(&format!("unfinished time was up after {part}")), "{part}: {text}");
-    }
-    // Plain components have a bootstrap and a reference, too.
-    let plain = "recover a.ldpa -t task.json --rank 2 --bootstrap 40 --reference records.csv";
-    let result = folder.json(&format!("{plain} --time-limit 1e-9"));
-    let missing: Vec<&Value> = result["unfinished"].as_array().unwrap().iter().map(|part| &part["part"]).collect();
-    assert_eq!(missing, ["held-out", "rank", "bootstrap", "reference"]);
-    let result = folder.json(&format!("{plain} --time-limit 1000"));
-    assert!(result.get("unfinished").is_none() && result["confidence"]["replicates"] == 40);
-    folder.refused(&format!("{plain} --time-limit 0"), 2, &["0 is not a positive number of seconds"]);
 }
 
 #[test]

@@ -2,8 +2,6 @@
 
 use std::fmt::Write as _;
 
-use serde_json::json;
-
 use crate::support::{Folder, number};
 
 const SCHEMA: &str = r#"{"columns": [{"name": "a", "type": "numeric", "offset": 0, "scale": 1},
@@ -22,37 +20,6 @@ fn collected() -> Folder {
     folder.run("task norms --schema schema.json --radius 50 --epsilon 8 -o norms.json").ok();
     folder.collect("people.csv", "norms", "lengths");
     folder
-}
-
-/// At epsilon 8 next to no report is false. There are some 600 about each length, so that a share has a deviation of at
-/// most .02, the median one of .08, and a mean square one of 2 % beside 2 % for what is between two lengths.
-#[test]
-fn lengths_are_found_and_a_radius_has_its_price() {
-    let folder = collected();
-    let line = "norms lengths.ldpa --task norms.json --radius 40";
-    let found = folder.json(line);
-    let median = &found["quantiles"][1];
-    assert_eq!(median["share"], 0.5);
-    assert!((number(&median["length"]) - 4.0).abs() < 0.5, "{median}");
-    assert!(number(&median["lower"]) <= number(&median["upper"]), "{median}");
-    // The mean square of lengths spread evenly from 2 to 6 is 52/3.
-    let own = found["radii"].as_array().unwrap().last().unwrap();
-    assert!((number(&own["mean_square"]) / (52.0 / 3.0 / 1600.0) - 1.0).abs() < 0.15, "{own}");
-    folder.run(line).prints(&[
-        "length      50 % of the records: ",
-        "radius      40.0: ",
-        "choose one that half of the",
-        "assumed     people",
-    ]);
-    let expected = json!({"plot": "lengths.svg", "quantiles": found["quantiles"]});
-    folder.gives(&format!("{line} --plot lengths.svg"), expected);
-    let picture = folder.read_text("lengths.svg");
-    for part in ["40,000 reports", "95 % interval", "50 % of the records: ", "radius 40.0: ", "</svg>"] {
-        assert!(picture.contains(part), "{picture} lacks {part}");
-    }
-    let task = folder.text("inspect norms.json");
-    assert!(task.contains("about      the lengths of records") && !task.contains("noise"), "{task}");
-    folder.run("inspect lengths.ldpa --task norms.json").prints(&["about      the lengths of records"]);
 }
 
 #[test]

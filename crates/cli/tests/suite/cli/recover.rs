@@ -1,4 +1,4 @@
-//! The keys of an answer, its page, its selected features, its shares and its references.
+//! The keys of an answer, its page, its selected features, its shares, its references, and what two waves do without.
 
 use serde_json::{Value, json};
 
@@ -233,4 +233,20 @@ fn a_reference_is_compared_bounded_and_as_it_is() {
     folder.write("same.csv", "w,x,y,z\n1,2,3,4\n1,2,3,4\n");
     let text = words(&folder.text("recover a.ldpa -t task.json --rank 1 --reference same.csv"));
     assert!(text.contains("captured nothing of the variance") && !text.contains("NaN"), "{text}");
+}
+
+/// Nobody has to read the sums of two waves to know it: here none are there.
+#[test]
+fn what_the_answer_of_two_waves_does_not_use_is_refused() {
+    let folder = Folder::with_task();
+    let refined = "--refined two.ldpa --refined-task two.json";
+    let recover = format!("recover one.ldpa --task task.json {refined} --rank 1");
+    let options = "--hostile 50,--hostile 1,--method auto,--method pca,--sparse,--penalty cv,--path,--tolerance 1e-6,\
+                   --time-limit 5,--select,--bootstrap,--other other.ldpa,--other-task other.json,\
+                   --reference people.csv,--covariance covariance.csv,--denoise psd,--plot plot.svg,\
+                   --report page.html";
+    for option in options.split(',') {
+        let name = option.split(' ').next().unwrap();
+        folder.refused(&format!("{recover} {option}"), 2, &["cannot be used with", "--refined", name]);
+    }
 }
