@@ -138,26 +138,6 @@ fn components_are_the_same_in_every_format() {
     assert_eq!(text.lines().count(), 7);
 }
 
-#[test]
-fn sparse_recovery_is_certified_and_names_its_support() {
-    let folder = Folder::new();
-    folder.write("records.csv", format!("w,x,y,z\n{}", many_records(4000)));
-    folder.make_task("records.csv", "--epsilon 4");
-    folder.collect("records.csv --insecure-seed 5", "task", "a");
-    let recover = "recover a.ldpa -t task.json --rank 1 --sparse";
-    let result = folder.gives(&format!("{recover} --penalty 0.1"), json!({"method": "fantope"}));
-    assert_has(&result["sparse"], json!({"status": "optimal", "support": ["w", "x"]}), "the solution");
-    assert_eq!(numbers(&result["components"][0])[2..], [0.0, 0.0]);
-    assert!(number(&result["sparse"]["relative_gap"]) <= 1e-3);
-    let closer = folder.json(&format!("{recover} --penalty 0.1 --tolerance 1e-9"));
-    assert!(number(&closer["sparse"]["relative_gap"]) <= 1e-9);
-    assert_eq!(closer["sparse"]["support"], result["sparse"]["support"]);
-    // The default penalty is 0.5 tau sqrt(ln d).
-    let default = folder.json(recover);
-    let expected = 0.5 * number(&default["noise_deviation"]) * 4f64.ln().sqrt();
-    assert!((number(&default["sparse"]["penalty"]) / expected - 1.0).abs() < 1e-12);
-}
-
 /// Scripts outside this repository read these keys.
 #[test]
 fn the_keys_of_solve_are_as_documented() {
