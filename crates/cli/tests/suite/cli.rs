@@ -1,6 +1,5 @@
 //! The command line through the real binary, as a newcomer uses and misuses it.
 
-mod answer;
 #[cfg(feature = "parquet")]
 mod columnar;
 mod encode;
