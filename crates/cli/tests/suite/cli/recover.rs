@@ -1,13 +1,8 @@
-//! The keys of an answer, its page, its selected features, its shares, its references, and what two waves do without.
+//! The selected features of an answer, its shares, its references, and what two waves do without.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::support::{Folder, assert_has, number, numbers, words};
-
-/// Records with a strong component on (w, x), collected by a task of so many folds.
-fn collected(rows: usize, folds: u32) -> Folder {
-    collected_by(rows, &format!("--folds {folds}"))
-}
+use crate::support::{Folder, number, numbers, words};
 
 /// Records of w, x, y and z without their header: w and x vary together, the others by themselves, each by its factor.
 pub(super) fn records(rows: usize, [w, x, y, z]: [f64; 4]) -> String {
@@ -27,110 +22,6 @@ pub(super) fn collected_by(rows: usize, options: &str) -> Folder {
     folder.make_task("records.csv --scaling none", &format!("--epsilon 4 {options}"));
     folder.collect("records.csv --insecure-seed 5", "task", "a");
     folder
-}
-
-/// Scripts outside this repository read these keys.
-#[test]
-fn the_keys_of_recover_are_as_documented() {
-    let folder = collected(3000, 4);
-    let line = "recover a.ldpa -t task.json --rank 2 --sparse --penalty cv --path=5 --reference records.csv";
-    let result = folder.json(&format!("{line} --plot picture.svg"));
-    let total = number(&result["total_variance"]);
-    let shares = numbers(&result["explained_variance"]);
-    // null is noise.
-    let variances = result["variances"].as_array().unwrap().iter();
-    let of_total = variances.map(|variance| variance.as_f64().unwrap_or(0.0) / total);
-    assert!(of_total.zip(&shares).all(|(expected, share)| (expected - share).abs() < 1e-12));
-    assert!(numbers(&result["eigenvalues"]).iter().sum::<f64>() >= shares.iter().sum::<f64>() * total);
-    assert!(number(&result["total_variance_error"]) > 0.0);
-    // Records of norm 1 have a total variance of 1; this is 4 noisy diagonal entries of deviation sqrt 2 × noise.
-    let noise = number(&result["noise_deviation"]);
-    assert!((total - 1.0).abs() < 4.9 * (2.0 * 4.0f64).sqrt() * noise, "{total}");
-    let leverages = numbers(&result["leverages"]);
-    assert!(
-        (leverages.iter().sum::<f64>() - 2.0).abs() < 1e-9 && leverages.iter().all(|&l| l > -1e-12 && l < 1.0 + 1e-9)
-    );
-
-    let hostile = &result["hostile"];
-    assert_has(hostile, json!({"reports": 1, "records": 3000, "check": "none"}), "hostile");
-    assert!(number(&hostile["one"]["checked"]) <= number(&hostile["all"]["unchecked"]));
-
-    let sparse = &result["sparse"];
-    assert_eq!(sparse["penalty_choice"], "cv");
-    let folds = sparse["cross_validation"].as_array().unwrap();
-    assert_eq!(folds.iter().filter(|point| point["chosen"] == true).count(), 1);
-    let chosen = folds.iter().find(|point| point["chosen"] == true).unwrap();
-    assert_eq!(chosen["penalty"], sparse["penalty"]);
-    assert_eq!((numbers(&chosen["scores"]).len(), &chosen["standard_error"]), (4, &json!(0.0)));
-    let best = number(&chosen["mean_score"]);
-    for point in folds {
-        assert!(number(&point["mean_score"]) <= best);
-        assert!(point["factor"].is_number() && point["mean_support"].is_number());
-    }
-    for baseline in ["soft_threshold", "pca"] {
-        let baseline = &sparse[baseline];
-        assert_eq!(numbers(&baseline["eigenvalues"]).len(), 2);
-        assert!(baseline["support"].is_array());
-        assert!((0.0..=2.0).contains(&number(&baseline["distance"])));
-        assert!((0.0..=2.0).contains(&number(&baseline["sin_theta_squared"])));
-    }
-    assert!(number(&sparse["noise_edge"]) <= number(&result["noise_edge"]));
-    // 3,000 reports are far from enough for Theorem 5.
-    assert_eq!(sparse["conditions"]["no_false_features"], false);
-    assert!(number(&sparse["conditions"]["most_penalty"]) < noise);
-
-    let path = result["path"].as_array().unwrap();
-    assert_eq!(path.len(), 5);
-    assert_eq!(path[0]["support_size"], 2, "the largest penalty leaves as many features as components");
-    assert!(path.windows(2).all(|pair| pair[0]["penalty"].as_f64() > pair[1]["penalty"].as_f64()));
-    for point in path {
-        assert_eq!((point["status"].as_str(), numbers(&point["eigenvalues"]).len()), (Some("optimal"), 2));
-        assert!(point["objective"].is_number() && point["iterations"].is_u64());
-        assert!(number(&point["relative_gap"]) <= 1e-4);
-    }
-    assert_eq!(result["plot"], "picture.svg");
-    let picture = folder.read_text("picture.svg");
-    let parts =
-        ["<svg", "role=\"img\"", "<title", "<desc", "Eigenvalues", "noise edge", "Loadings", "Penalty", "\nw\n"];
-    for part in parts {
-        assert!(picture.contains(part), "{part}");
-    }
-
-    let checked = "checked on this estimate and its support, not on the population";
-    let parts = ["cross-validated", "chosen", "path", "soft-thresholding", "leverages", "explained", "reference"];
-    folder.run(&format!("{line} --details")).prints(&[checked]).prints(&parts);
-    let dense = folder.json("recover a.ldpa -t task.json --rank 2 --method pca");
-    assert!(dense.get("sparse").is_none() && dense.get("path").is_none());
-    assert_eq!(numbers(&dense["leverages"]).len(), 4);
-}
-
-#[test]
-fn the_page_has_the_planted_pattern_on_top_and_says_how_sure_it_is_and_noise_is_no_finding() {
-    let folder = collected(3000, 1);
-    let line = "recover a.ldpa -t task.json --rank 1 --bootstrap 20 --reference records.csv --report page.html";
-    folder.gives(line, json!({"report": "page.html"}));
-    let page = folder.read_text("page.html");
-    for part in [
-        "<h1>1 of at least 3 patterns that stand out of 3,000 reports</h1>",
-        "Pattern 1: more <bdi>w</bdi> and <bdi>x</bdi></h3>",
-        "With 95\u{a0}% confidence, these patterns show between",
-        "In 3,000 records that were compared",
-        "<td class=\"number\">± 0.0",
-        "More people would change little of these patterns.",
-        "id=\"spectrum-title\"",
-    ] {
-        assert!(page.contains(part), "{part}: {page}");
-    }
-    assert!(!page.contains("<script"), "{page}");
-    folder.run("recover a.ldpa -t task.json --rank 1 --report page.html").prints(&["wrote page.html"]);
-    assert!(!folder.read_text("page.html").contains("confidence, these patterns"));
-
-    folder.write("few.csv", format!("w,x,y,z\n{}", records(40, [4.0, 3.0, 0.5, 0.4])));
-    folder.make_task("few.csv --scaling none", "--epsilon 0.1 --folds 1");
-    folder.collect("few.csv --insecure-seed 5", "task", "a");
-    folder.run("recover a.ldpa -t task.json --rank 2 --report page.html").says(&["finds nothing that is known"]);
-    let page = folder.read_text("page.html");
-    assert!(page.contains("<h1>No pattern stands out of 40 reports</h1>") && !page.contains("Pattern 1:"), "{page}");
 }
 
 #[test]
