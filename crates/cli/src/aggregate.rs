@@ -130,7 +130,7 @@ impl Summing<'_> {
         let (start, mut content) = files::start(content, START).in_file(path)?;
         let kind = Kind::of(&start);
         if kind == Kind::Aggregate {
-            let other = files::aggregate_of(path, content, self.task)?;
+            let other = files::aggregate_of(path, content, self.task, "--task")?;
             return self.sums.merge(&mut self.aggregate, &other).in_file(path);
         }
         if kind == Kind::Format(FileFormat::Parquet) {

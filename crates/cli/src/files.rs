@@ -116,22 +116,13 @@ pub(super) fn parsed<T, E: Display>(
     })
 }
 
-/// Reads the aggregate of a task.
-pub(super) fn aggregate(path: &Path, task: &Task) -> Result<Aggregate> {
-    aggregate_of(path, open(path)?.0, task)
-}
-
 /// Reads the aggregate of a task; messages say that `option` gives the task.
-pub(super) fn aggregate_with(path: &Path, task: &Task, option: &str) -> Result<Aggregate> {
-    read_aggregate(path, open(path)?.0, task, option)
+pub(super) fn aggregate(path: &Path, task: &Task, option: &str) -> Result<Aggregate> {
+    aggregate_of(path, open(path)?.0, task, option)
 }
 
-/// Reads the aggregate of a task from a reader; `path` is for messages.
-pub(super) fn aggregate_of(path: &Path, content: impl Read, task: &Task) -> Result<Aggregate> {
-    read_aggregate(path, content, task, "--task")
-}
-
-fn read_aggregate(path: &Path, mut content: impl Read, task: &Task, option: &str) -> Result<Aggregate> {
+/// Reads the aggregate of a task from a reader; `path` is for messages, which say that `option` gives the task.
+pub(super) fn aggregate_of(path: &Path, mut content: impl Read, task: &Task, option: &str) -> Result<Aggregate> {
     let mut bytes = vec![];
     content.read_to_end(&mut bytes).in_file(path)?;
     Aggregate::from_bytes(&bytes, task).map_err(|error| match (&error, Needed::Aggregate.problem(Kind::of(&bytes))) {
@@ -438,12 +429,6 @@ fn half(bits: u16) -> f64 {
         _ => (1024.0 + fraction) * 2f64.powi(exponent - 25),
     };
     if bits >> 15 == 1 { -magnitude } else { magnitude }
-}
-
-/// Reads a symmetric matrix (gzip or not), in the precision that it is stored in.
-pub(super) fn read_symmetric(path: &Path) -> Result<SymmetricMatrix> {
-    let (file, bytes) = open(path)?;
-    symmetric(path, file, bytes)
 }
 
 /// Reads a symmetric matrix (gzip or not) from a reader of this many bytes, in the precision that it is stored in;

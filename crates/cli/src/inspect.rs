@@ -112,7 +112,7 @@ impl Inspect {
     }
 
     fn aggregate(&self, content: impl Read, task: &Task) -> Result<Content> {
-        let aggregate = files::aggregate_of(&self.file, content, task)?;
+        let aggregate = files::aggregate_of(&self.file, content, task, "--task")?;
         let pull = |covariance: &Covariance, hostile| covariance.pull(Reports::one(&aggregate, task), hostile);
         Ok(Content::Aggregate {
             task: aggregate.task().to_string(),

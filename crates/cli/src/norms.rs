@@ -59,7 +59,7 @@ impl NormsCommand {
 /// The lengths that the sums of a task show, and the task.
 pub(super) fn read(aggregate: &Path, task: &Path) -> Result<(Norms, Task)> {
     let read = files::task(task)?;
-    let norms = Norms::of(&files::aggregate(aggregate, &read)?, &read).map_err(|error| match error {
+    let norms = Norms::of(&files::aggregate(aggregate, &read, "--task")?, &read).map_err(|error| match error {
         NormsError::NotNorms => CliError::file(task, format!("{error}: give one that `ldp-pca task norms` wrote")),
         _ => CliError::file(aggregate, error),
     })?;

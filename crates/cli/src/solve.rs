@@ -64,7 +64,8 @@ struct SolveResult {
 
 impl Solve {
     pub(super) fn run(self) -> Result<()> {
-        let estimate = files::read_symmetric(&self.matrix)?;
+        let (file, bytes) = files::open(&self.matrix)?;
+        let estimate = files::symmetric(&self.matrix, file, bytes)?;
         self.rank.check(estimate.dimension())?;
         let problem = FantopeProblem::of_estimate(estimate, self.rank, self.penalty).in_file(&self.matrix)?;
         let started = Instant::now();

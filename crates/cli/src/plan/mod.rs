@@ -176,7 +176,7 @@ impl Plan {
     fn setting(&self) -> Result<(Planner, Epsilon, Option<Clipping>, Option<SampleResult>)> {
         if let (Some(aggregate), Some(task)) = (&self.aggregate, &self.task) {
             let task = files::task(task)?;
-            let covariance = Covariance::estimate(&files::aggregate(aggregate, &task)?, &task)?;
+            let covariance = Covariance::estimate(&files::aggregate(aggregate, &task, "--task")?, &task)?;
             let spectrum = Spectrum::of_estimate(&covariance)?;
             let epsilon = task.guarantee().epsilon;
             let planner = Planner::of_task(spectrum, self.rank, &task)?;

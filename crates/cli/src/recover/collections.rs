@@ -61,7 +61,7 @@ pub(super) fn at(url: &str, token_file: Option<&Path>, tasks: &[Task]) -> Result
         let sums = task.folds().count() * (1 + task.mechanism().sums_len());
         aggregator.largest = 8 * sums as u64 + BESIDE_THE_SUMS;
         let answer = aggregator.get(&format!("/tasks/{}/aggregate", task.digest()))?.good()?;
-        files::aggregate_of(answer.url.as_ref(), &answer.body[..], task)
+        files::aggregate_of(answer.url.as_ref(), &answer.body[..], task, "--task")
     };
     tasks.iter().map(of_task).collect()
 }
@@ -78,5 +78,5 @@ fn read_one(path: &Path, tasks: &[Task]) -> Result<(usize, Aggregate)> {
         }
         Err(_) => 0,
     };
-    Ok((index, files::aggregate_of(path, &bytes[..], &tasks[index])?))
+    Ok((index, files::aggregate_of(path, &bytes[..], &tasks[index], "--task")?))
 }

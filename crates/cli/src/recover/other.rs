@@ -62,7 +62,7 @@ impl OtherArguments {
         };
         let task_path = self.other_task.clone();
         let task = task_path.as_ref().map_or_else(|| Ok(first.1.clone()), |path| files::task(path))?;
-        let aggregate = files::aggregate_with(&path, &task, "--other-task")?;
+        let aggregate = files::aggregate(&path, &task, "--other-task")?;
         let other = Other { first, path, task_path, aggregate, task };
         check_change(first, (&other.aggregate, &other.task)).map_err(|error| other.refusal(error))?;
         Ok(Some(other))

@@ -78,7 +78,7 @@ impl SecondSums<'_> {
         &self,
         put_together: impl FnOnce((&Aggregate, &Task)) -> core::result::Result<T, RefineError>,
     ) -> Result<T> {
-        let aggregate = files::aggregate_with(self.aggregate, &self.task, "--refined-task")?;
+        let aggregate = files::aggregate(self.aggregate, &self.task, "--refined-task")?;
         put_together((&aggregate, &self.task)).map_err(|error| match error {
             RefineError::Aggregate(_) | RefineError::Directions(_) | RefineError::NotFinite => {
                 CliError::file(self.aggregate, error)

@@ -130,7 +130,7 @@ impl Refine {
     }
 
     fn of_sums(&self, path: &Path, task: &Task) -> Result<SecondTask> {
-        let aggregate = files::aggregate(path, task)?;
+        let aggregate = files::aggregate(path, task, "--task")?;
         SecondTask::of(&aggregate, task, self.rank, self.records).map_err(|error| match error {
             RefineError::Aggregate(_) | RefineError::Covariance(_) => CliError::file(path, error),
             other => other.into(),
