@@ -82,8 +82,8 @@ fn files_of_another_hand_or_release_are_refused_and_left_alone() {
     let path = database(data.path(), &task());
     let good = fs::read(&path).unwrap();
     // SQLite keeps the version of the tables here.
-    let newer = [&good[..63], &[3], &good[64..]].concat();
-    for (bytes, told) in [(&newer[..], "version 3 instead of 2"), (&[7; 4096], "no database")] {
+    let newer = [&good[..63], &[2], &good[64..]].concat();
+    for (bytes, told) in [(&newer[..], "version 2 instead of 1"), (&[7; 4096], "no database")] {
         fs::write(&path, bytes).unwrap();
         let error = refusal(config(data.path()), &[]);
         assert!(matches!(error, ServerError::Store(StoreError::Database { .. })), "{error}");

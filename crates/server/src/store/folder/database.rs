@@ -55,7 +55,7 @@ pub(super) const REPAIRED: &str = "reports.sqlite.repaired";
 const APPLICATION: i64 = 0x4c44_5053;
 
 /// The version of the tables.
-const VERSION: i64 = 2;
+const VERSION: i64 = 1;
 
 /// Checksums stand before long columns, so that they are read without them.
 pub(super) const TABLES: [&str; 5] = [
@@ -1039,7 +1039,7 @@ mod tests {
             "DELETE FROM sums",
             "UPDATE tally SET changes = changes - 1",
             "DELETE FROM tally",
-            "PRAGMA user_version = 3",
+            "PRAGMA user_version = 2",
             "CREATE TABLE other (a)",
         ] {
             fs::write(&file, &good).unwrap();
