@@ -201,8 +201,11 @@ tests_in_other_browsers() {
 lints_for_python() {
     local bin=$ROOT/.tools/python/bin
     cargo clippy --package ldp-pca-python -- -D warnings
-    "$bin/ruff" check --config python/pyproject.toml python scripts/site
-    "$bin/ruff" format --config python/pyproject.toml --check python scripts/site
+    "$bin/ruff" check python
+    "$bin/ruff" format --check python
+    # By the same rules; patterns of paths in them are relative to their own folder.
+    "$bin/ruff" check --config python/pyproject.toml scripts/site
+    "$bin/ruff" format --config python/pyproject.toml --check scripts/site
 }
 
 # python_tests ENVIRONMENT argument...: pytest in .tools/ENVIRONMENT with the wheel installed, as users have it.
