@@ -304,7 +304,7 @@ pub(crate) mod tests {
         Delta::new(value).unwrap()
     }
 
-    /// A case of `tests/vectors/accounting/composition.json`, which JavaScript and Python read, too.
+    /// A case of `tests/vectors/accounting/composition.json`, which JavaScript reads, too.
     #[derive(Deserialize)]
     pub(crate) struct Case {
         pub(crate) name: String,
