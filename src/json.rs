@@ -137,7 +137,7 @@ impl<'a> Reader<'a> {
 
     /// A text that its type reads.
     pub(crate) fn parsed<T: FromStr<Err: fmt::Display>>(&mut self) -> Read<T> {
-        self.text()?.parse().map_err(|error| self.refused(&error))
+        self.text()?.parse::<T>().map_err(|error| self.refused(&error))
     }
 
     /// A whole number from 0 to 2^32 - 1, written without point and exponent.
