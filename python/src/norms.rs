@@ -3,10 +3,9 @@
 use ldp_pca::internal::lengths::{Lengths, Norms};
 use ldp_pca::record::Radius;
 use pyo3::prelude::*;
-use serde_json::json;
 
 use crate::aggregate::Aggregate;
-use crate::error::raised;
+use crate::error::{RecoveryError, raised};
 use crate::parameters;
 
 /// What the sums of a task about lengths say, as ``ldp-pca norms --json`` prints it.
@@ -19,7 +18,8 @@ pub(crate) fn _norms(
     let radius = radius.map(Radius::new).transpose().map_err(raised)?;
     let guarantee = aggregate.get().task_of().guarantee();
     let lengths = Lengths::new(&of(py, aggregate.get())?, guarantee, radius).map_err(raised)?;
-    Ok(json!(lengths).to_string())
+    // Not by way of a value, which sorts names: a table of the quantiles has its columns in this order.
+    serde_json::to_string(&lengths).map_err(|error| RecoveryError::new_err(error.to_string()))
 }
 
 /// The lengths that sums show.

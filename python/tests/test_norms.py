@@ -51,6 +51,7 @@ def test_the_lengths_are_the_command_lines(command, sums: Aggregate, tmp_path: P
         assert found.guarantee == sums.task.guarantee
         ours = {name: getattr(found, name) for name in ("records", "confidence", "quantiles", "radii")}
         assert ours == {name: answer[name] for name in ours}
+        assert list(found.quantiles[0]) == list(answer["quantiles"][0]) == ["share", "length", "lower", "upper"]
         assert [at["radius"] for at in found.radii[2:]] == ([] if radius is None else [radius])
     # Of 4,000 people at epsilon 2 the median of 1 is found within a third: by simulation beforehand, in 20 of 20.
     median = found.quantiles[1]
