@@ -76,9 +76,6 @@ pub use relay::{Relay, RelayConfig, RelayError};
 pub use store::PostgresError;
 pub use store::{StoreError, TaskSettings, maintenance};
 
-/// Ports that [`Server::bind_near`] tries.
-const PORTS_TRIED: u16 = 100;
-
 /// A server that holds its folder and its port, and serves once [`Server::serve`] is called.
 pub struct Server {
     listener: TcpListener,
@@ -110,19 +107,6 @@ impl Server {
     /// # Errors
     /// [`ServerError`] when the folder cannot be opened, a token or a key cannot be used, or the port is taken.
     pub async fn bind(config: ServerConfig, tasks: Vec<Task>) -> Result<Self, ServerError> {
-        Self::bind_one_of(1, config, tasks).await
-    }
-
-    /// As [`Server::bind`], but if the port is taken, takes the next free one, of 100 in all. For demos: elsewhere
-    /// programs expect a server at its port.
-    ///
-    /// # Errors
-    /// [`ServerError`], as [`Server::bind`], when all those ports are taken.
-    pub async fn bind_near(config: ServerConfig, tasks: Vec<Task>) -> Result<Self, ServerError> {
-        Self::bind_one_of(PORTS_TRIED, config, tasks).await
-    }
-
-    async fn bind_one_of(ports: u16, config: ServerConfig, tasks: Vec<Task>) -> Result<Self, ServerError> {
         let tls = Self::checked(&config)?;
         let metrics = StoreMetrics::default();
         let (failed, failure) = watch::channel(None);
@@ -143,7 +127,7 @@ impl Server {
         }
         let issuer = Issuer::load(&config.issuing_key())?;
         let gateway = GatewayKeys::load(&config.gateway_keys())?;
-        let listener = listen(config.listen, ports)?;
+        let listener = listen(config.listen, config.fixed.ports)?;
         let address = listener.local_addr()?;
         let app = Arc::new(App::new(store, metrics, tokens, (issuer, gateway), audit, &Arc::new(config)));
         Ok(Self { listener, address, app, made_tokens, tls, failed: failure })

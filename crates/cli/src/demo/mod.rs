@@ -86,6 +86,9 @@ struct Recovery {
     noise_edge: f64,
 }
 
+/// Ports that are tried until one is free.
+const PORTS: u16 = 100;
+
 /// Reports sent in one request.
 const PER_REQUEST: usize = 1024;
 
@@ -104,6 +107,7 @@ impl Demo {
         let mut config = ServerConfig::new(folder.path());
         let admin = config.admin_token_file();
         config.listen = self.listen;
+        config.fixed.ports = PORTS;
         config.www = self.www.clone();
         // The population is synthetic, or the operator's own.
         config.open_recovery = true;
@@ -111,7 +115,7 @@ impl Demo {
         // By an id that it issued, the aggregator would recognize a report.
         config.issued_ids = !self.relay;
         let runtime = runtime()?;
-        let server = runtime.block_on(Server::bind_near(config, vec![task.clone()])).map_err(CliError::failed)?;
+        let server = runtime.block_on(Server::bind(config, vec![task.clone()])).map_err(CliError::failed)?;
         let address = format!("http://{}", server.local_addr());
         // The aggregator knows the relay's port before the relay starts, which needs the aggregator's keys.
         let port = self.relay.then(|| TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).transpose();

@@ -123,7 +123,7 @@ pub struct ServerConfig {
 pub(crate) const TASK_BYTES: u64 = 64 << 30;
 
 /// Limits that suit every server: neither a file of settings nor an option has them. Tests set others, which they reach
-/// sooner.
+/// sooner, and so do demos.
 #[derive(Clone, Debug)]
 pub struct FixedLimits {
     /// Whether one client can have only a part of the connections, the event streams and the bytes that wait. Without
@@ -139,6 +139,9 @@ pub struct FixedLimits {
     /// How far devices' and operators' clocks may be off: a task starts this much earlier, and expires this much later.
     /// 60 seconds.
     pub clock_skew: Duration,
+    /// The ports that are tried, from that of `listen` on, until one is free. 1, since programs expect a server at its
+    /// port.
+    pub ports: u16,
 }
 
 impl Default for FixedLimits {
@@ -149,6 +152,7 @@ impl Default for FixedLimits {
             idle_timeout: Duration::from_secs(75),
             task_bytes: TASK_BYTES,
             clock_skew: Duration::from_secs(60),
+            ports: 1,
         }
     }
 }

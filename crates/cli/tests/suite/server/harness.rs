@@ -186,27 +186,14 @@ impl Running {
         Self::try_start(config, tasks).unwrap()
     }
 
-    /// On the next free port where that of the settings is taken, as the demo does.
-    pub fn start_near(config: ServerConfig, tasks: &[Task]) -> Self {
-        Self::bound(config, tasks, true).unwrap()
-    }
-
     pub fn try_start(config: ServerConfig, tasks: &[Task]) -> Result<Self, ServerError> {
-        Self::bound(config, tasks, false)
-    }
-
-    fn bound(config: ServerConfig, tasks: &[Task], near: bool) -> Result<Self, ServerError> {
         let tasks = tasks.to_vec();
         let (end, ended) = oneshot::channel();
         let (started, start) = std::sync::mpsc::channel();
         let thread = thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
             runtime.block_on(async move {
-                let bound = match near {
-                    true => Server::bind_near(config, tasks).await,
-                    false => Server::bind(config, tasks).await,
-                };
-                let server = match bound {
+                let server = match Server::bind(config, tasks).await {
                     Ok(server) => server,
                     Err(error) => {
                         started.send(Err(error)).unwrap();
