@@ -75,7 +75,10 @@ impl AuditLog {
     pub(super) fn open(config: &LogConfig) -> Result<Self, ServerError> {
         let log = Self { addresses: config.addresses, ..Self::at(config.audit.clone()) };
         if let Some(path) = &log.path {
-            append(path).map_err(|source| ServerError::AuditLog { path: path.clone(), source })?;
+            append(path).map_err(|error| {
+                let remedy = "the folder of the audit log must be this user's to write";
+                ServerError::Unusable(format!("{}: {error}; {remedy}", path.display()))
+            })?;
         }
         Ok(log)
     }

@@ -52,13 +52,12 @@ impl Issuer {
         if !is_missing(path) {
             return Ok(());
         }
-        let problem = format!(
-            "it is missing, and task {task} has reports whose ids were issued: restore the key from a backup, or copy \
-             that of another aggregator of the task; or make one with 'openssl rand -hex 32 > {}', and ids that were \
-             issued are refused",
-            path.display()
-        );
-        Err(ServerError::UnusableSecret { path: path.to_owned(), problem })
+        let path = path.display();
+        Err(ServerError::Unusable(format!(
+            "{path}: it is missing, and task {task} has reports whose ids were issued: restore the key from a backup, \
+             or copy that of another aggregator of the task; or make one with 'openssl rand -hex 32 > {path}', and ids \
+             that were issued are refused"
+        )))
     }
 
     /// With the key in `path`, which is created if missing.

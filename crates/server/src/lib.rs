@@ -147,9 +147,10 @@ impl Server {
             return Err(ServerError::Config(problem));
         }
         if let Some(www) = config.www.as_ref().filter(|www| !www.is_dir()) {
-            return Err(ServerError::Page { path: www.clone() });
+            let problem = "is not a folder: build the page first, or serve without it";
+            return Err(ServerError::Unusable(format!("{} {problem}", www.display())));
         }
-        let tls = config.tls.as_ref().map(Tls::load).transpose().map_err(ServerError::Tls)?;
+        let tls = config.tls.as_ref().map(Tls::load).transpose().map_err(ServerError::Unusable)?;
         Tokens::check_files(&config.tokens)?;
         if let Some(keys) = config.gateway_keys_file.as_ref().filter(|keys| keys.exists()) {
             GatewayKeys::load(keys)?;

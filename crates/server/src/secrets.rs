@@ -38,7 +38,7 @@ pub(super) enum SecretFile {
 impl SecretFile {
     /// The content of a file in which every secret that a server made is whole.
     pub(super) fn read(self, path: &Path) -> Result<String, ServerError> {
-        let bytes = fs::read(path).map_err(|source| ServerError::Secret { path: path.to_owned(), source })?;
+        let bytes = fs::read(path).map_err(|error| unreadable(path, &error))?;
         // As some editors write it.
         let text = String::from_utf8_lossy(bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes));
         let is_foreign = |letter: char| letter.is_control() || letter == char::REPLACEMENT_CHARACTER;
@@ -57,9 +57,14 @@ impl SecretFile {
             Self::GatewayKeys => "reports that were sealed to its keys cannot be opened",
             Self::Tokens => "its tokens are refused",
         };
-        let problem = format!("{problem}: restore the file from a backup, or remove it, and {loss}");
-        ServerError::UnusableSecret { path: path.to_owned(), problem }
+        let remedy = format!("restore the file from a backup, or remove it, and {loss}");
+        ServerError::Unusable(format!("{}: {problem}: {remedy}", path.display()))
     }
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> ServerError {
+    let remedy = "it must be this user's to read, and its folder to write";
+    ServerError::Unusable(format!("{}: {error}; {remedy}", path.display()))
 }
 
 /// The problems of the secrets that a server made in its folder: one sentence for each file.
@@ -87,7 +92,7 @@ pub(super) fn is_missing(path: &Path) -> bool {
 /// Makes the file with a new secret if it is missing. Returns whether it did.
 pub(super) fn make_if_missing(path: &Path) -> Result<bool, ServerError> {
     if is_missing(path) {
-        return make_private(path).map_err(|source| ServerError::Secret { path: path.to_owned(), source });
+        return make_private(path).map_err(|error| unreadable(path, &error));
     }
     warn_if_shared(path);
     Ok(false)

@@ -153,10 +153,8 @@ fn lines(role: &str, path: &Path, mut tokens: Vec<Token>) -> Result<Vec<Token>, 
         tokens.push(read(line, role, tokens.len(), || format!("line {} of {}", index + 1, path.display()))?);
     }
     if tokens.is_empty() {
-        return Err(ServerError::Token(format!(
-            "{} has no token: write one a line, or delete the file and restart",
-            path.display()
-        )));
+        let remedy = "write one a line, or delete the file and restart";
+        return Err(ServerError::Unusable(format!("{} has no token: {remedy}", path.display())));
     }
     Ok(tokens)
 }
@@ -180,7 +178,7 @@ fn read(line: &str, role: &str, number: usize, place: impl Fn() -> String) -> Re
     } else {
         return Ok(Token { name, digest: Sha256::digest(token).into() });
     };
-    Err(ServerError::Token(format!("{} has {problem}", place())))
+    Err(ServerError::Unusable(format!("{} has {problem}", place())))
 }
 
 /// The token of a request.

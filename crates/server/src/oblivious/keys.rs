@@ -31,7 +31,7 @@ impl GatewayKeys {
     pub(in super::super) fn load(path: &Path) -> Result<Self, ServerError> {
         make_if_missing(path)?;
         let text = SecretFile::GatewayKeys.read(path)?;
-        Self::read(&text).map_err(|problem| ServerError::UnusableSecret { path: path.to_owned(), problem })
+        Self::read(&text).map_err(|problem| ServerError::Unusable(format!("{}: {problem}", path.display())))
     }
 
     fn read(text: &str) -> Result<Self, String> {

@@ -208,10 +208,9 @@ fn a_certificate_that_cannot_be_served_with_is_named() {
     let (certificate, key) = (data.path().join("certificate.pem"), data.path().join("key.pem"));
     fs::write(&certificate, "no certificate").unwrap();
     let tls = Some(TlsFiles { certificate, key });
-    let error = refusal(ServerConfig { tls, ..config(data.path()) }, &[task()]);
-    assert!(matches!(error, ServerError::Tls(_)), "{error}");
+    let error = refusal(ServerConfig { tls, ..config(data.path()) }, &[task()]).to_string();
     let expected = if cfg!(feature = "tls") { "certificate.pem" } else { "feature `tls`" };
-    assert!(error.to_string().contains(expected), "{error}");
+    assert!(error.contains(expected), "{error}");
 }
 
 /// Uploads over HTTPS with a certificate made by openssl, and with another one after SIGHUP.

@@ -147,12 +147,8 @@ fn tokens_are_made_at_the_first_start_for_their_owner_alone_and_several_are_good
     // An invalid token is refused at the start, and not repeated.
     for (bad, said) in [("short-secret", "12 characters"), ("", "no token"), (&format!("{ADMIN} \u{e9}"), "ASCII")] {
         fs::write(&file, bad).unwrap();
-        let error = refusal(made.clone(), &[]);
-        let text = error.to_string();
-        assert!(
-            matches!(error, ServerError::Token(_)) && text.contains(said) && text.contains("admin.token"),
-            "{text}"
-        );
+        let text = refusal(made.clone(), &[]).to_string();
+        assert!(text.contains(said) && text.contains("admin.token"), "{text}");
         assert!(bad.is_empty() || !text.contains(bad), "{text}");
     }
     let listed = TokenConfig { admin: vec![Secret::new("also-short")], ..TokenConfig::default() };
@@ -160,7 +156,7 @@ fn tokens_are_made_at_the_first_start_for_their_owner_alone_and_several_are_good
     assert!(error.to_string().contains("tokens.admin has 10 characters"), "{error}");
     let missing = TokenConfig { admin_file: Some(data.path().join("none")), ..TokenConfig::default() };
     let error = refusal(ServerConfig { tokens: missing, ..made }, &[]);
-    assert!(matches!(error, ServerError::Secret { .. }) && error.to_string().contains("none"), "{error}");
+    assert!(error.to_string().contains("none: "), "{error}");
 }
 
 #[test]
