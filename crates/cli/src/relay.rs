@@ -71,7 +71,7 @@ impl Relay {
         };
         runtime()?.block_on(async {
             let _hangups = on_hangup(false);
-            let relay = ldp_pca_server::Relay::bind(config).await.map_err(failed)?;
+            let relay = ldp_pca_server::Relay::bind(config, None).await.map_err(failed)?;
             say_listening(log, relay.local_addr());
             if log == LogFormat::Pretty && relay.waiting() > 0 {
                 note(format_args!("{} of an earlier run", plural(relay.waiting(), "report")));

@@ -266,7 +266,7 @@ const BACKLOG: u32 = 4096;
 const UNREAD_BYTES: u32 = 256 << 10;
 
 /// Takes the first free port of so many.
-fn listen(mut address: SocketAddr, ports: u16) -> Result<TcpListener, ServerError> {
+pub(crate) fn listen(mut address: SocketAddr, ports: u16) -> Result<TcpListener, ServerError> {
     match (listen_at(address), address.port().checked_add(1)) {
         (Err(error), Some(next)) if ports > 1 && error.kind() == io::ErrorKind::AddrInUse => {
             address.set_port(next);
@@ -276,7 +276,7 @@ fn listen(mut address: SocketAddr, ports: u16) -> Result<TcpListener, ServerErro
     }
 }
 
-pub(crate) fn listen_at(address: SocketAddr) -> io::Result<TcpListener> {
+fn listen_at(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     // Connections of a server that just ended do not keep the port.
     #[cfg(unix)]

@@ -40,7 +40,7 @@ impl Relaying {
     pub(super) fn start(runtime: &Runtime, port: TcpListener, gateway: &str) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("ldp-pca-relay-").tempdir().in_file(&std::env::temp_dir())?;
         let config = RelayConfig { local: true, ..RelayConfig::new(folder.path(), gateway, BATCH) };
-        let relay = runtime.block_on(Relay::bind_to(config, port)).map_err(CliError::failed)?;
+        let relay = runtime.block_on(Relay::bind(config, Some(port))).map_err(CliError::failed)?;
         let url = format!("http://{}", relay.local_addr());
         let (stop, stopping) = oneshot::channel::<()>();
         let serving = runtime.spawn(relay.serve(async {

@@ -194,8 +194,7 @@ mod tests {
 
     fn open(path: &Path) -> Result<Folder, RelayError> {
         let made = path.with_extension("keys");
-        let keys =
-            || Ok(GatewayKeys::load(&made).map_err(|error| RelayError::Config(error.to_string()))?.advertised().into());
+        let keys = || Ok(GatewayKeys::load(&made)?.advertised().into());
         Folder::open(path, BATCH, BYTES, keys)
     }
 

@@ -30,6 +30,7 @@ use self::routes::Intake;
 use self::upstream::Upstream;
 use self::writer::Writer;
 use crate::config::ServerConfig;
+use crate::error::ServerError;
 use crate::limits::Limits;
 use crate::net;
 use crate::oblivious::{SealError, sealed_length};
@@ -81,13 +82,8 @@ pub enum RelayError {
     #[error("the gateway's keys: {0}")]
     Seal(#[from] SealError),
     /// The port.
-    #[error("cannot listen on {address}: {source}; choose another address or port")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// The system's error.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Listen(#[from] ServerError),
     /// The system, while serving.
     #[error("the relay stopped: {0}; start it again, what was acknowledged is kept")]
     Io(#[from] io::Error),
@@ -144,47 +140,30 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// Opens the folder and takes the port. The first start asks the gateway for its keys and keeps them: all devices
-    /// get the same bytes, as long as the folder lasts.
+    /// Opens the folder and takes the port, unless one is `taken` already: others may know it before the relay starts.
+    /// The first start asks the gateway for its keys and keeps them: all devices get the same bytes, as long as the
+    /// folder lasts.
     ///
     /// # Errors
     /// [`RelayError`] when the settings make no sense, the proxy to the gateway cannot be used, the folder is
     /// another's, the gateway has no keys, or the port is taken.
-    pub async fn bind(config: RelayConfig) -> Result<Self, RelayError> {
-        Self::open(config, crate::listen_at).await
-    }
-
-    /// Opens the folder for a relay at a port that is taken already, in place of `listen`: others may know it before
-    /// the relay starts.
-    ///
-    /// # Errors
-    /// As [`Relay::bind`].
-    pub async fn bind_to(config: RelayConfig, taken: std::net::TcpListener) -> Result<Self, RelayError> {
-        let listen = |_| {
-            taken.set_nonblocking(true)?;
-            TcpListener::from_std(taken)
-        };
-        Self::open(config, listen).await
-    }
-
-    async fn open(
-        config: RelayConfig,
-        listen: impl FnOnce(SocketAddr) -> io::Result<TcpListener>,
-    ) -> Result<Self, RelayError> {
+    pub async fn bind(config: RelayConfig, taken: Option<std::net::TcpListener>) -> Result<Self, RelayError> {
         if let Some(problem) = config.problem() {
             return Err(RelayError::Config(problem));
         }
         let server = Arc::new(config.server());
         let upstream = Upstream::new(&config.gateway, config.local)?;
-        let (max_waiting, address) = (config.max_waiting, config.listen);
+        let (max_waiting, listen) = (config.max_waiting, config.listen);
         let (folder, upstream) = spawn_blocking(move || {
             let folder = Folder::open(&config.data, config.batch, config.bytes, || upstream.keys())?;
             Ok::<_, RelayError>((folder, upstream))
         })
         .await
         .map_err(io::Error::from)??;
-        let refused = |source| RelayError::Listen { address, source };
-        let listener = listen(address).map_err(refused)?;
+        let listener = match taken {
+            Some(taken) => taken.set_nonblocking(true).and_then(|()| TcpListener::from_std(taken))?,
+            None => crate::listen(listen, 1)?,
+        };
         let address = listener.local_addr()?;
         Ok(Self { listener, address, server, folder, upstream, max_waiting })
     }

@@ -219,7 +219,6 @@ mod tests {
     use chacha20::ChaCha8Rng;
     use rand::SeedableRng;
 
-    use super::super::RelayError;
     use super::super::record::append;
     use super::*;
     use crate::oblivious::GatewayKeys;
@@ -229,10 +228,7 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         let keys = data.path().join("keys");
         let path = data.path().join("relay");
-        let mut folder = Folder::open(&path, 2, 256, || {
-            Ok(GatewayKeys::load(&keys).map_err(|error| RelayError::Config(error.to_string()))?.advertised().into())
-        })
-        .unwrap();
+        let mut folder = Folder::open(&path, 2, 256, || Ok(GatewayKeys::load(&keys)?.advertised().into())).unwrap();
         let mut bytes = Vec::new();
         [[1; 344], [2; 344]].iter().for_each(|sealed| append(&mut bytes, sealed));
         bytes[400] ^= 1;
