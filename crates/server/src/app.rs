@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::{Arc, OnceLock, RwLock, Weak};
+use std::sync::{Arc, Mutex as Lock, OnceLock, Weak};
 
 use axum::extract::Path as UrlPath;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ use super::recovery::{Recoveries, RecoveryCache};
 use super::request::Id;
 use super::store::{Counts, ReportStore, StoreMetrics, TaskReports, TaskSettings, date_of, is_of, unix_time};
 use super::tokens::Tokens;
-use crate::locks::{read_lock, write_lock};
+use crate::locks::hold;
 use ldp_pca::task::TaskDigest;
 
 /// The state of a server.
@@ -44,7 +44,7 @@ pub(super) struct App {
     /// The relay that the page can send through, in a demo.
     pub(super) relay: OnceLock<SocketAddr>,
     /// Made at the first request, because only the store knows the tasks. Each with the reports that it belongs to.
-    collections: RwLock<HashMap<TaskDigest, OfReports<TaskResults>>>,
+    collections: Lock<HashMap<TaskDigest, OfReports<TaskResults>>>,
 }
 
 /// The server's results and streams for a task's reports.
@@ -83,7 +83,7 @@ impl App {
             history: History::default(),
             config: Arc::clone(config),
             relay: OnceLock::new(),
-            collections: RwLock::default(),
+            collections: Lock::default(),
         }
     }
 
@@ -112,17 +112,12 @@ impl App {
     /// The state of a task besides its reports. It starts again when they do: another aggregator on the same store may
     /// have deleted the task and added it again.
     pub(super) fn collection(&self, reports: &Arc<dyn TaskReports>) -> Arc<TaskResults> {
-        let task = reports.task().digest();
-        let collections = read_lock(&self.collections);
-        if let Some((_, found)) = collections.get(&task).filter(|(of, _)| is_of(of, reports)) {
-            return Arc::clone(found);
-        }
-        drop(collections);
-        let mut collections = write_lock(&self.collections);
-        let (of, collection) = collections.entry(task).or_insert_with(|| (Arc::downgrade(reports), Arc::default()));
+        let (task, new) = (reports.task().digest(), || (Arc::downgrade(reports), Arc::default()));
+        let mut collections = hold(&self.collections);
+        let (of, collection) = collections.entry(task).or_insert_with(new);
         if !is_of(of, reports) {
             collection.pulse.end();
-            (*of, *collection) = (Arc::downgrade(reports), Arc::default());
+            (*of, *collection) = new();
         }
         Arc::clone(collection)
     }
@@ -130,8 +125,7 @@ impl App {
     /// Forgets what was computed of a task that the store has deleted, or from which it erased reports, and ends its
     /// streams.
     pub(super) fn forget(&self, task: TaskDigest) {
-        let collection = write_lock(&self.collections).remove(&task);
-        if let Some((_, collection)) = collection {
+        if let Some((_, collection)) = hold(&self.collections).remove(&task) {
             collection.pulse.end();
         }
     }

@@ -8,8 +8,7 @@ use std::iter;
 use std::sync::Arc;
 
 use axum::body::{Body, to_bytes};
-use axum::extract::{Extension, FromRequestParts, RawQuery, Request, State};
-use axum::http::request::Parts;
+use axum::extract::{Extension, RawQuery, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse, Response};
@@ -21,11 +20,11 @@ use ldp_pca_page::{CSP, Collection, Live, ResultPage};
 use serde_json::Value;
 
 use super::blocking;
-use super::recovery::{Asked, check_minimum, check_waves, in_time, recover};
+use super::recovery::{Asked, check_minimum, check_waves, in_time};
 use crate::app::App;
 use crate::origins::RESOURCE_POLICY;
 use crate::problem::{Problem, Reason};
-use crate::recovery::{Answer, Asker, Waves};
+use crate::recovery::{Asker, Waves};
 use crate::request::{Id, weight};
 use crate::store::{TaskReports, unix_time};
 use crate::tokens::{Role, after};
@@ -177,24 +176,7 @@ fn state(app: &App, reports: &dyn TaskReports) -> &'static str {
 }
 
 /// What is asked for where a test finds the rank, if none is given.
-pub(super) struct Page(Asked);
-
-impl FromRequestParts<Arc<App>> for Page {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
-        Asked::read(parts, app, false).await.map(Self)
-    }
-}
-
-impl Page {
-    /// The components, and the reports that they are of.
-    async fn answer(self, app: &App) -> Result<(Waves, Arc<Answer>), Problem> {
-        let Asked { waves, asker, wanted, .. } = self.0;
-        let answer = recover(app, asker?, &waves, wanted?, waves.last().counts()).await?;
-        Ok((waves, answer))
-    }
-}
+type Page = Asked<false>;
 
 /// `GET /tasks/{id}/report`.
 pub(super) async fn report(
@@ -227,7 +209,7 @@ pub(super) async fn components(
     page: Result<Page, Problem>,
     RawQuery(query): RawQuery,
 ) -> Response {
-    let Page(asked) = match page {
+    let asked = match page {
         Ok(page) => page,
         Err(problem) => return (Extension(ForEverybody), problem).into_response(),
     };
@@ -242,9 +224,9 @@ pub(super) async fn components(
         asker => asker,
     };
     let for_everybody = !matches!(asker, Ok(Asker::Collector));
-    let page = Page(Asked { asker, ..asked });
+    let asked = Asked { asker, ..asked };
     let document = async {
-        let (waves, answer) = page.answer(&app).await?;
+        let (waves, answer) = asked.answer(&app).await?;
         let text = blocking(move || PublishedComponents::document(&answer.found, waves.first.task()));
         let reason = if has_query { Reason::BadRank } else { Reason::NoComponents };
         let text = text.await?.map_err(|error| reason.because(error.to_string()))?;
@@ -267,7 +249,7 @@ pub(super) async fn components_table(State(app): State<Arc<App>>, page: Page) ->
 }
 
 /// `GET /tasks/{id}/covariance.csv`.
-pub(super) async fn covariance_table(State(app): State<Arc<App>>, Page(asked): Page) -> Result<Response, Problem> {
+pub(super) async fn covariance_table(State(app): State<Arc<App>>, asked: Page) -> Result<Response, Problem> {
     let (reports, asker) = (Arc::clone(&asked.waves.first), asked.asker?);
     asked.wanted?;
     check_waves(&app, &asked.waves, asked.waves.last().counts())?;

@@ -21,16 +21,14 @@ use crate::store::{Counts, TaskReports};
 use crate::tokens::Role;
 
 /// `GET /tasks/{id}/recovery`.
-pub(super) async fn show(
-    State(app): State<Arc<App>>,
-    Asked { waves, asker, wanted, .. }: Asked,
-) -> Result<Response, Problem> {
-    let answer = recover(&app, asker?, &waves, wanted?, waves.last().counts()).await?;
+pub(super) async fn show(State(app): State<Arc<App>>, asked: Asked) -> Result<Response, Problem> {
+    let (_, answer) = asked.answer(&app).await?;
     Ok(([(header::CONTENT_TYPE, "application/json")], answer.json.clone()).into_response())
 }
 
 /// The right of a request to components, now or whenever there are new ones. A token, if there is one, must be valid.
-pub(super) struct Asked {
+/// Where no rank `IS_NEEDED`, one is found by the test if there is none.
+pub(super) struct Asked<const IS_NEEDED: bool = true> {
     pub(super) client: Client,
     pub(super) waves: Waves,
     /// The role in which the client may have components, or why it may not.
@@ -38,22 +36,15 @@ pub(super) struct Asked {
     pub(super) wanted: Result<Wanted, Problem>,
 }
 
-impl FromRequestParts<Arc<App>> for Asked {
+impl<const IS_NEEDED: bool> FromRequestParts<Arc<App>> for Asked<IS_NEEDED> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
-        Self::read(parts, app, true).await
-    }
-}
-
-impl Asked {
-    /// Reads a request. Where no rank is needed, one is found by the test if there is none.
-    pub(super) async fn read(parts: &mut Parts, app: &Arc<App>, rank_is_needed: bool) -> Result<Self, Problem> {
         let client = Extension::from_request_parts(parts, app).await;
         let Extension(client) = client.map_err(Problem::internal)?;
         let first = app.find(UrlPath::from_request_parts(parts, app).await)?;
         let (query, dimension) = (Query::from_request_parts(parts, app).await, first.task().dimension());
-        let asked = read_question(query, dimension, rank_is_needed);
+        let asked = read_question(query, dimension, IS_NEEDED);
         let second = if matches!(asked, Ok((_, true))) { app.second_wave(&*first) } else { None };
         let open = |reports: &Arc<dyn TaskReports>| app.open_recovery(&reports.settings());
         let asker = if app.tokens.has(&parts.headers, Role::Collector)? {
@@ -71,6 +62,15 @@ impl Asked {
             Ok(wanted)
         });
         Ok(Self { client, waves: Waves { first, second }, asker, wanted })
+    }
+}
+
+impl<const IS_NEEDED: bool> Asked<IS_NEEDED> {
+    /// The components, and the reports that they are of.
+    pub(super) async fn answer(self, app: &App) -> Result<(Waves, Arc<Answer>), Problem> {
+        let Self { waves, asker, wanted, .. } = self;
+        let answer = recover(app, asker?, &waves, wanted?, waves.last().counts()).await?;
+        Ok((waves, answer))
     }
 }
 

@@ -38,8 +38,11 @@ const BESIDE_THE_TASK: usize = 64 << 10;
 /// The task of the second wave, in the answer with the task of the first.
 const REFINED_BY: HeaderName = HeaderName::from_static("refined-by");
 
-/// `GET /tasks`.
-pub(super) async fn list(State(app): State<Arc<App>>) -> Response {
+/// `GET /tasks`; for a browser the list of collections.
+pub(super) async fn index(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, Problem> {
+    if asks_for_page(&headers) {
+        return collector::list(app, &headers).await;
+    }
     let (mut tasks, mut periods) = (Vec::new(), Map::new());
     for reports in app.store.tasks() {
         let id = reports.task().digest().to_string();
@@ -55,7 +58,7 @@ pub(super) async fn list(State(app): State<Arc<App>>) -> Response {
     if app.relay.get().is_some() {
         answer["relay"] = relayed::PATH.into();
     }
-    Json(answer).into_response()
+    Ok((Extension(ForEverybody), Json(answer)).into_response())
 }
 
 /// `GET /tasks/{id}`.
@@ -68,14 +71,6 @@ pub(super) async fn show(State(app): State<Arc<App>>, id: Id) -> Result<Response
         response.headers_mut().insert(REFINED_BY, second);
     }
     Ok(response)
-}
-
-/// `GET /tasks`; for a browser the list of collections.
-pub(super) async fn index(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, Problem> {
-    if asks_for_page(&headers) {
-        return collector::list(app, &headers).await;
-    }
-    Ok((Extension(ForEverybody), list(State(app)).await).into_response())
 }
 
 /// `GET /tasks/{id}/status`.
