@@ -3,7 +3,7 @@
 //! It changes nothing. To a folder that no server has open it writes a file, and removes it.
 
 use std::convert::identity;
-use std::fs::{self, File, Metadata, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::net::TcpListener;
 use std::path::{self, Path, PathBuf};
@@ -12,16 +12,17 @@ use std::time::{Duration, SystemTime};
 use serde::Serialize;
 use serde_json::Value;
 use ureq::Agent;
-use ureq::http::{HeaderName, HeaderValue, Request, Response, header};
+use ureq::http::{HeaderValue, Request, Response, header};
 
 use super::Server;
 use super::agent::{agent, at_fault, local_agent, printable, target};
 use super::config::{ServerConfig, TokenConfig};
-use super::durable::{free_bytes, write_whole};
+use super::durable::{free_bytes, owner_and_rights, write_whole};
 use super::error::ServerError;
 use super::issuing::Issuer;
 use super::net::is_proxy;
 use super::oblivious::GatewayKeys;
+use super::request::text;
 use super::routes::OPENAPI;
 use super::store::unix_time;
 use super::tokens::Tokens;
@@ -300,7 +301,7 @@ fn reached(config: &ServerConfig, url: &str, answer: &Response<String>) -> Vec<C
         let remedy = "upgrade it, or examine it with its own program";
         checks.push(warning(format!("another release than {RELEASE} answers at {url}"), remedy));
     }
-    if let Ok(date) = httpdate::parse_http_date(text_of(answer, header::DATE)) {
+    if let Ok(date) = httpdate::parse_http_date(text(answer.headers(), header::DATE)) {
         let apart = SystemTime::now().duration_since(date).unwrap_or_else(|error| error.duration());
         let message = format!("the clocks of this machine and of {url} are {} s apart", apart.as_secs());
         checks.push(if apart > config.fixed.clock_skew { problem(message, "set both by NTP") } else { ok(message) });
@@ -339,26 +340,10 @@ fn release(answer: &Response<String>) -> Option<&str> {
     Some(answer.body().split_once("_build_info{version=\"")?.1.split_once('"')?.0)
 }
 
-fn text_of(answer: &Response<String>, name: HeaderName) -> &str {
-    answer.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
-}
-
 /// The path itself, or the first folder around it that is there.
 fn above(path: &Path) -> Option<PathBuf> {
     let whole = path::absolute(path).ok()?;
     whole.ancestors().find(|path| path.exists()).map(Path::to_owned)
-}
-
-/// Whether a file or a folder is this user's, and the rights of others to it. Only Unix says that.
-#[cfg(unix)]
-fn owner_and_rights(found: &Metadata) -> (bool, u32) {
-    use std::os::unix::fs::MetadataExt as _;
-    (found.uid() == rustix::process::geteuid().as_raw(), found.mode() & 0o077)
-}
-
-#[cfg(not(unix))]
-fn owner_and_rights(_: &Metadata) -> (bool, u32) {
-    (true, 0)
 }
 
 /// Whether this user may write to a file or a folder.

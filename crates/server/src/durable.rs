@@ -1,6 +1,6 @@
 //! The disk: files that are on it, whole, when a function returns, and the room that it has left.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -86,6 +86,18 @@ fn own(made: &File, path: &Path) -> io::Result<()> {
     #[cfg(not(unix))]
     let _ = (made, path);
     Ok(())
+}
+
+/// Whether a file or a folder is this user's, and the rights of others to it. Only Unix says that.
+#[cfg(unix)]
+pub(super) fn owner_and_rights(found: &Metadata) -> (bool, u32) {
+    use std::os::unix::fs::MetadataExt as _;
+    (found.uid() == rustix::process::geteuid().as_raw(), found.mode() & 0o077)
+}
+
+#[cfg(not(unix))]
+pub(super) fn owner_and_rights(_: &Metadata) -> (bool, u32) {
+    (true, 0)
 }
 
 /// The bytes that this user may still write to the disk of a folder.

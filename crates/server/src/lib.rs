@@ -64,8 +64,8 @@ use ldp_pca::task::{Task, TaskDigest};
 pub use agent::{UrlError, agent, at_fault, base_url, local_agent, printable, redirect};
 pub use audit::{AuditLine, AuditLog};
 pub use config::{
-    AddressRange, AddressRangeError, FixedLimits, LogConfig, LogFormat, RateLimit, Secret, ServerConfig, TlsFiles,
-    TokenConfig, socket_address,
+    AddressRange, FixedLimits, LogConfig, LogFormat, RateLimit, Secret, ServerConfig, TlsFiles, TokenConfig,
+    socket_address,
 };
 pub use doctor::{Check, CheckState, examine};
 pub use error::ServerError;

@@ -8,17 +8,15 @@ use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes, HttpBody};
-use axum::http::{HeaderMap, HeaderName, Request, header};
+use axum::http::{HeaderMap, Request, header};
 use serde::de::{DeserializeOwned, Error as _};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::config::ServerConfig;
-use super::net::{Client, Full, Portion, RateLimiter, Shares, Turns, client_address, is_proxy};
+use super::net::{Client, FORWARDED_FOR, Full, Portion, RateLimiter, Shares, Turns, client_address, is_proxy};
 use super::problem::{Problem, Reason, excerpt};
-use super::request::check_media_type;
-
-const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+use super::request::{check_media_type, text};
 
 /// The most room that is allocated for a body before it arrives: at first, and once that much has arrived.
 const ROOM_AT_FIRST: usize = 4 << 10;
@@ -191,7 +189,8 @@ impl Limits {
         too_large: impl Fn(usize) -> Problem,
         mut hold: impl FnMut(usize, usize) -> Result<(), Problem>,
     ) -> Result<Vec<u8>, Problem> {
-        let declared = declared_length(headers);
+        // The announced length; 0 for a body that comes in chunks.
+        let declared = text(headers, header::CONTENT_LENGTH).parse::<usize>().unwrap_or(0);
         let collect = async {
             let mut codings = headers.get_all(header::CONTENT_ENCODING).iter();
             if let Some(coding) = codings.find(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity")) {
@@ -289,11 +288,6 @@ fn too_slow() -> Problem {
         "the body was not complete in time (after {grace} s it must have come at {slowest} bytes a second): send it at \
             once, or fewer reports at a time"
     ))
-}
-
-/// The announced length; 0 for a body that comes in chunks.
-fn declared_length(headers: &HeaderMap) -> usize {
-    headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok()).unwrap_or(0)
 }
 
 /// The next piece of a body, after this many bytes since its start, unless it is too late.

@@ -25,6 +25,11 @@ pub(super) fn check_media_type(headers: &HeaderMap, what: &str, types: &[&str]) 
     Err(Reason::MediaType.because(format!("the Content-Type is '{found}': send {what}{known}")))
 }
 
+/// The value of a header, where it has one that is a text.
+pub(super) fn text(headers: &HeaderMap, name: HeaderName) -> &str {
+    headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+}
+
 /// Whether a header such as Accept names this, and not with a weight of 0.
 pub(super) fn accepts(headers: &HeaderMap, name: HeaderName, what: &str) -> bool {
     weight(headers, name, what) > 0.0

@@ -18,7 +18,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::config::{GATEWAY_KEYS, ISSUING_KEY, TokenConfig};
-use super::durable::{folder_of, new_private, sync_folder};
+use super::durable::{folder_of, new_private, owner_and_rights, sync_folder};
 use super::error::ServerError;
 
 /// The start and the end of a secret that a server made. A flipped bit spares one of them, and a cut the start.
@@ -94,7 +94,9 @@ pub(super) fn make_if_missing(path: &Path) -> Result<bool, ServerError> {
     if is_missing(path) {
         return make_private(path).map_err(|error| unreadable(path, &error));
     }
-    warn_if_shared(path);
+    if fs::metadata(path).is_ok_and(|found| owner_and_rights(&found).1 != 0) {
+        tracing::warn!(path = %path.display(), "others than its owner can read this secret: chmod 600");
+    }
     Ok(false)
 }
 
@@ -144,17 +146,6 @@ fn make_private(path: &Path) -> io::Result<bool> {
     let made = made?;
     sync_folder(folder)?;
     Ok(made)
-}
-
-fn warn_if_shared(path: &Path) {
-    #[cfg(unix)]
-    if let Ok(metadata) = fs::metadata(path)
-        && std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o077 != 0
-    {
-        tracing::warn!(path = %path.display(), "others than its owner can read this secret: chmod 600");
-    }
-    #[cfg(not(unix))]
-    let _ = path;
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer, de::Error};
 
 pub(super) use self::address::bits;
-pub use self::address::{AddressRange, AddressRangeError, socket_address};
+pub use self::address::{AddressRange, socket_address};
 
 /// The file of the issuing key in a server's folder.
 pub(crate) const ISSUING_KEY: &str = "issuing.key";

@@ -7,7 +7,8 @@ use hyper::header::HeaderName;
 
 use crate::config::{AddressRange, bits};
 
-const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+/// The header in which a proxy names whom it asks for.
+pub(in super::super) const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// A client for limits: an IPv4 address, or the /64 network of an IPv6 one, since a household has a whole one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -47,7 +47,7 @@ use super::config::ServerConfig;
 
 pub(super) use accept::{Answers, TwoLengths};
 pub(super) use activity::RequestBody;
-pub(super) use client::{Client, client_address, is_proxy};
+pub(super) use client::{Client, FORWARDED_FOR, client_address, is_proxy};
 pub(super) use rate::RateLimiter;
 pub(super) use shares::{Full, Portion, Shares};
 pub(super) use tls::Tls;

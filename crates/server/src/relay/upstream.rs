@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use ureq::http::header::{CONTENT_TYPE, RETRY_AFTER};
-use ureq::http::{HeaderMap, HeaderName};
 
 use super::RelayError;
 use crate::agent::{agent, at_fault, base_url, local_agent, redirect};
 use crate::oblivious::{GATEWAY, KEYS, REQUEST, RESPONSE, SealingKey};
+use crate::request::text;
 
 /// The longest that a request may take.
 const LONGEST_REQUEST: Duration = Duration::from_secs(20);
@@ -84,10 +84,6 @@ impl Upstream {
         };
         Err((wait.parse().map_or(Duration::ZERO, Duration::from_secs), format!("{} {problem}", self.url)))
     }
-}
-
-fn text(headers: &HeaderMap, name: HeaderName) -> &str {
-    headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
 }
 
 fn mentions(body: &[u8], text: &[u8]) -> bool {

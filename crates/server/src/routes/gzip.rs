@@ -13,7 +13,7 @@ use flate2::write::GzEncoder;
 
 use super::blocking;
 use crate::problem::Problem;
-use crate::request::accepts;
+use crate::request::{accepts, text};
 
 /// The lengths in bytes that are worth it, and are held in memory.
 const LENGTHS: RangeInclusive<u64> = 1024..=16 << 20;
@@ -26,7 +26,7 @@ pub(super) async fn layer(request: Request, next: Next) -> Response {
     let is_read = request.method() == Method::GET && accepts(request.headers(), header::ACCEPT_ENCODING, "gzip");
     let (mut parts, body) = next.run(request).await.into_parts();
     parts.headers.append(header::VARY, HeaderValue::from_static("accept-encoding"));
-    let media_type = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let media_type = text(&parts.headers, header::CONTENT_TYPE);
     let is_long = body.size_hint().exact().is_some_and(|length| LENGTHS.contains(&length));
     let is_worth_it = is_long && TYPES.iter().any(|known| media_type.starts_with(known));
     if !(is_read && parts.status == StatusCode::OK && is_worth_it) {
