@@ -1,11 +1,10 @@
 //! What the system says about this process, under the names that Prometheus' own clients use (`process_…`).
 
 use std::sync::Mutex;
-use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
 
 use crate::locks::hold;
@@ -43,17 +42,10 @@ impl Process {
     /// Registers the figures of the last second; elsewhere than on Linux only the start.
     pub(super) fn register(&self, registry: &mut Registry) {
         let process = registry.sub_registry_with_prefix("process");
-        let gauge = |value: i64| {
-            let gauge = Gauge::<i64>::default();
-            gauge.set(value);
-            gauge
-        };
-        let started = Gauge::<f64, AtomicU64>::default();
-        started.set(self.started);
+        let (started, gauge) = (ConstGauge::new(self.started), ConstGauge::<i64>::new);
         process.register_with_unit("start_time", "Start of the process, since 1970", Unit::Seconds, started);
         let Some(now) = self.figures() else { return };
-        let cpu = Counter::<f64, AtomicU64>::default();
-        cpu.inc_by(now.cpu_seconds);
+        let cpu = ConstCounter::new(now.cpu_seconds);
         process.register_with_unit("cpu", "Processor time of the process, user and system", Unit::Seconds, cpu);
         let (resident, room) = (gauge(now.resident_bytes), gauge(now.virtual_bytes));
         process.register_with_unit("resident_memory", "Memory that the process occupies", Unit::Bytes, resident);
@@ -129,13 +121,5 @@ mod tests {
         for cut in ["", "7 (x", "7 (x) S 1", "7 (x) S 1 7 7 0 -1 4194560 100 0 0 0 many"] {
             assert_eq!(Figures::read(cut, 100, 4096), None, "{cut}");
         }
-    }
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn this_process_has_memory_threads_and_files() {
-        let now = Figures::now().unwrap();
-        assert!(now.resident_bytes > 1 << 20 && now.virtual_bytes > now.resident_bytes, "{now:?}");
-        assert!(now.threads >= 2 && (3..now.most_files).contains(&now.open_files), "{now:?}");
     }
 }

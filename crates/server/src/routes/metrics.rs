@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::registry::{Registry, Unit};
 
 use crate::app::App;
@@ -32,9 +32,8 @@ pub(super) async fn show(State(app): State<Arc<App>>, headers: HeaderMap) -> Res
     register_tasks(&app, collector, ours);
     // A database has its disk elsewhere.
     if let Some(free) = free_bytes(&app.config.data).filter(|_| app.config.store.is_none()) {
-        let gauge = Gauge::<i64>::default();
-        gauge.set(free);
-        ours.register_with_unit("store_free", "Free space on the disk of the folder", Unit::Bytes, gauge);
+        let help = "Free space on the disk of the folder";
+        ours.register_with_unit("store_free", help, Unit::Bytes, ConstGauge::new(free));
     }
     let mut text = String::new();
     encode(&mut text, &registry).map_err(Problem::internal)?;
