@@ -88,10 +88,11 @@ impl Routes {
         let client = app.limits.client(peer, &request);
         // The place is kept until there is an answer.
         let (_place, admitted) = match app.limits.enter(peer, client) {
-            Ok(place) => (place, Ok(client)),
+            Ok(place) => (place, Ok(())),
             Err(problem) => (None, Err(problem)),
         };
         let Some(task) = uploads_to(&request) else {
+            request.extensions_mut().insert(client);
             request.extensions_mut().insert(Admission(admitted));
             // Behind a pointer: every connection keeps room for the largest future it may wait for, and moves it per
             // request.
@@ -103,7 +104,8 @@ impl Routes {
             let (parts, body) = request.into_parts();
             reports::take(State(Arc::clone(app)), Extension(client), Ok(task), parts.headers, body)
         };
-        observe(app, admitted, Some(REPORTS.into()), request.map(Body::new), take).await
+        let client = admitted.map(|()| client);
+        observe(app, client, Some(REPORTS.into()), request.map(Body::new), take).await
     }
 }
 

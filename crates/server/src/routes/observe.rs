@@ -32,19 +32,18 @@ const LONGEST_ID: usize = 64;
 /// The layer around routes, and around unknown paths.
 pub(super) async fn layer(
     State(app): State<Arc<App>>,
-    Extension(Admission(client)): Extension<Admission>,
+    Extension(client): Extension<Client>,
+    Extension(Admission(admitted)): Extension<Admission>,
     request: Request,
     next: Next,
 ) -> Response {
     // The page's files have no route.
     let route = request.extensions().get::<MatchedPath>().map(|path| Cow::Owned(path.as_str().to_owned()));
-    let known = client.as_ref().ok().copied();
     let answer = |mut request: Request, id: &HeaderValue| {
         request.extensions_mut().insert(RequestId(id.clone()));
-        known.map(|client| request.extensions_mut().insert(client));
         next.run(request)
     };
-    observe(&app, client, route, request, answer).await
+    observe(&app, admitted.map(|()| client), route, request, answer).await
 }
 
 /// Every request passes here on its way in, and every answer on its way out.
@@ -90,9 +89,9 @@ impl RequestId {
     }
 }
 
-/// The client of a request, or why there is no place for it.
+/// Whether there is a place for a request.
 #[derive(Clone)]
-pub(super) struct Admission(pub(super) Result<Client, Problem>);
+pub(super) struct Admission(pub(super) Result<(), Problem>);
 
 /// Whether the request may be answered.
 fn admit(app: &App, client: Result<Client, Problem>, route: Option<&str>) -> Result<(), Problem> {
