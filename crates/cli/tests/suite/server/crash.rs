@@ -2,7 +2,6 @@
 
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::sync::Mutex;
 
 use rand::Rng;
 
@@ -127,53 +126,6 @@ fn process(data: &TempDir, prelude: Option<&str>) -> Serving {
     };
     let arguments = ["--exact", "server::crash::serves_until_killed", "--ignored", "--nocapture"];
     Serving::of(command.args(arguments).env(DATA, data.path()))
-}
-
-/// Several times: reports come in over several connections, the process is killed at some moment, and another one takes
-/// over. Every report acknowledged by any of them is there at the end, once.
-#[test]
-fn a_killed_process_loses_nothing_that_it_acknowledged() {
-    let data = tempdir().unwrap();
-    let acknowledged = Mutex::new(Vec::new());
-    for round in 0..8u64 {
-        // Made before the process starts, whose time is short.
-        let made: Vec<_> = (0..4).map(|worker| reports(&task(), 100 + 10 * round + worker, 3000)).collect();
-        let server = process(&data, None);
-        let address = server.address;
-        thread::scope(|scope| {
-            for (worker, reports) in made.iter().enumerate() {
-                let acknowledged = &acknowledged;
-                scope.spawn(move || {
-                    for report in reports.chunks(1 + worker) {
-                        let body = bytes_of(report);
-                        let Ok(answer) = try_post(address, &path(&task(), "/reports"), REPORTS, &body) else { return };
-                        assert_eq!(answer.status, 200);
-                        acknowledged.lock().unwrap().push(body);
-                    }
-                });
-            }
-            // On a busy machine no answer may have come before any of the other kills.
-            if round == 7 {
-                wait_until("an acknowledgement", || !acknowledged.lock().unwrap().is_empty());
-            }
-            thread::sleep(Duration::from_millis(20 + 37 * round));
-            drop(server);
-        });
-    }
-    let acknowledged = acknowledged.into_inner().unwrap();
-    assert!(!acknowledged.is_empty(), "the test is empty when the server never had the time to answer");
-    let server = Running::start(config(data.path()), &[]);
-    let before = server.records(&task());
-    let sent = acknowledged.concat();
-    assert_eq!(server.counts(&task(), &sent), (0, sent.len() as u64 / 35));
-    server.shut_down();
-    let stored = stored(data.path(), &task());
-    assert_eq!(aggregate_of(&task(), &stored).records(), before);
-    let mut ids: Vec<&[u8]> = stored.chunks(35).map(|report| &report[13..29]).collect();
-    ids.sort_unstable();
-    assert!(ids.windows(2).all(|pair| pair[0] != pair[1]), "a report is in the file twice");
-    let verified = maintenance::verify(data.path(), &mut |_, _| {}).unwrap();
-    assert!(verified.is_good() && verified.tasks[0].reports == before, "{verified:?}");
 }
 
 /// A limit on the size of files stands for a disk that takes no more: the system refuses the write in the middle.

@@ -268,6 +268,13 @@ fn kill(rounds: u64, filled: usize) {
         unknown_in_all += sent_count - acknowledged_count;
     }
     assert!(acknowledged_in_all > 0, "the test is empty when the server never had the time to answer");
+    drop(server);
+    let data = folder.path().join("data");
+    let verified = maintenance::verify(&data, &mut |_, _| {}).unwrap();
+    assert!(verified.is_good() && verified.tasks[0].reports == expected, "{verified:?}");
+    let stored = stored(&data, &task());
+    let distinct: HashSet<&[u8]> = stored.chunks(35).map(|report| &report[13..29]).collect();
+    assert_eq!(35 * distinct.len(), stored.len(), "a report is in the file twice");
     println!(
         "{rounds} rounds: {acknowledged_in_all} acknowledged reports, none missing, none twice; {unknown_in_all} were \
             under way; \
