@@ -4,7 +4,6 @@ use std::io::Read as _;
 
 use flate2::read::GzDecoder;
 use ldp_pca::components::PublishedComponents;
-use ldp_pca_server::LogConfig;
 
 use super::harness::*;
 use crate::support::gzip;
@@ -13,7 +12,7 @@ const BROWSER: (&str, &str) = ("accept", "text/html,application/xhtml+xml,applic
 const ELSEWHERE: (&str, &str) = ("origin", "https://elsewhere.example");
 
 /// The tokens as passwords, of `anyone` and of nobody.
-const COLLECTOR_PASSWORD: (&str, &str) =
+pub(super) const COLLECTOR_PASSWORD: (&str, &str) =
     ("authorization", "Basic YW55b25lOmNvbGxlY3Rvci0wMTIzNDU2Nzg5YWJjZGVmMDEyMzQ1Njc4OWFiY2RlZg==");
 const ADMIN_PASSWORD: (&str, &str) = ("authorization", "basic OmFkbWluLTAxMjM0NTY3ODlhYmNkZWYwMTIzNDU2Nzg5YWJjZGVm");
 
@@ -209,26 +208,6 @@ fn published_components_are_for_everybody_who_then_chooses_nothing() {
     assert_eq!((read(&chosen).rank(), read(&chosen).records()), (3, 2_010));
     server.set(&task(), "", &json!({"publish": null}));
     visited("").refused(401, "token-missing", &[]);
-}
-
-#[test]
-fn a_download_of_the_sums_is_in_the_audit_log() {
-    let data = tempdir().unwrap();
-    let audit = data.path().join("audit.jsonl");
-    let log = LogConfig { audit: Some(audit.clone()), ..LogConfig::default() };
-    let server = Running::start(ServerConfig { log, ..config(&data.path().join("data")) }, &[task()]);
-    server.send(&task(), &body_of(1, 30));
-    let sums = path(&task(), "/aggregate");
-    assert_eq!(shown(&server, &sums, &[COLLECTOR_PASSWORD]).status, 200);
-    assert_eq!(server.ask(Some(ADMIN), "GET", &sums, b"").status, 403);
-    assert_eq!((server.get(&sums).status, server.get(&path(&task(), "/report")).status), (401, 200));
-    let lines = fs::read_to_string(&audit).unwrap();
-    let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let lines: Vec<Value> = lines.filter(|line| line["action"] != "tokens-read").collect();
-    let [done, refused] = &lines[..] else { panic!("{lines:?}") };
-    let who = json!({"action": "sums-read", "outcome": "done", "role": "collector", "who": "collector 1"});
-    assert_has(done, who, "the line");
-    assert_has(refused, json!({"action": "sums-read", "outcome": "refused", "role": "admin"}), "the line");
 }
 
 #[test]

@@ -166,16 +166,3 @@ fn there_are_no_more_streams_than_allowed_and_a_closed_one_makes_room() {
     });
     assert!(made_room);
 }
-
-#[test]
-fn streams_of_what_is_not_there_are_refused() {
-    let (_data, server) = serving(config, &[task()]);
-    server.get(&format!("/tasks/{}/events?rank=1", "0".repeat(64))).refused(404, "unknown-task", &["000"]);
-    let refused = |query: &str| server.get(&path(&task(), &format!("/events{query}")));
-    for rank in ["0", "5", "-1", "two", ""] {
-        refused(&format!("?rank={rank}")).refused(400, "bad-rank", &[&format!("'{rank}'"), "from 1 to 4"]);
-    }
-    refused("").refused(400, "bad-query", &["?rank=k"]);
-    refused("?rank=1&since=3").refused(400, "bad-query", &["'since'"]);
-    server.post(&path(&task(), "/events?rank=1"), "text/plain", b"").refused(405, "method-not-allowed", &[]);
-}

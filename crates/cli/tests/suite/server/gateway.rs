@@ -114,28 +114,9 @@ fn what_does_not_open_is_refused_in_the_clear_with_the_reason() {
 }
 
 #[test]
-fn a_new_key_is_advertised_and_the_old_one_opens_until_it_is_removed() {
-    let (data, server) = serving(config, &[task()]);
+fn a_file_that_has_no_keys_is_refused_by_the_start_and_by_the_check() {
+    let data = tempdir().unwrap();
     let file = data.path().join("gateway.keys");
-    let body = request("POST", &path(&task(), "/reports"), &[], &body_of(1, 1));
-    let (old, _) = sealed(&server, &body);
-    let first = server.get(GATEWAY).body;
-    server.shut_down();
-    #[cfg(unix)]
-    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&file).unwrap().permissions()) & 0o777, 0o600);
-    let old_line = fs::read_to_string(&file).unwrap();
-    let new_line = format!("{}\n", "5a".repeat(32));
-    fs::write(&file, format!("{new_line}{old_line}")).unwrap();
-    let server = Running::start(config(data.path()), &[]);
-    assert_ne!(server.get(GATEWAY).body, first);
-    assert_eq!(server.post(GATEWAY, SEALED, &old).status, 200);
-    assert_eq!(ask(&server, &body).2["duplicate"], 1);
-    server.shut_down();
-    fs::write(&file, new_line).unwrap();
-    let server = Running::start(config(data.path()), &[]);
-    assert!(server.post(GATEWAY, SEALED, &old).json()["detail"].as_str().unwrap().contains("ask for its keys"));
-    assert_eq!(ask(&server, &body).2["duplicate"], 1);
-    server.shut_down();
     fs::write(&file, "key").unwrap();
     let error = refusal(config(data.path()), &[]).to_string();
     assert!(error.contains("gateway.keys: line 1 is not a key") && error.contains("openssl rand"), "{error}");

@@ -446,6 +446,11 @@ pub fn stored(data: &Path, task: &Task) -> Vec<u8> {
     bytes
 }
 
+/// The lines of an audit log.
+pub fn json_lines(path: &Path) -> Vec<Value> {
+    fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
 /// A server's folder under this name, to which it adds these reports.
 pub fn fill(folder: &Folder, name: &str, body: &[u8]) {
     let server = Running::start(config(&folder.path(name)), &[task()]);

@@ -59,13 +59,6 @@ fn figures_count_what_happened() {
     }
 }
 
-#[test]
-fn a_server_is_alive_and_ready() {
-    let (_data, server) = serving(config, &[]);
-    assert_eq!(server.get("/healthz").json(), json!({"status": "ok"}));
-    assert_eq!(server.get("/readyz").json(), json!({"status": "ready"}));
-}
-
 /// Everything that a log might hold by mistake goes through the server, at the most verbose level. The task is one
 /// whose payloads have ten bytes: the two of a compact report are found by chance in a port or a time.
 #[test]

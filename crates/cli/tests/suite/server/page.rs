@@ -76,10 +76,3 @@ fn no_link_leads_out_of_the_page_and_what_is_hidden_stays_so() {
         server.get(path).refused(404, "unknown-path", &[]);
     }
 }
-
-#[test]
-fn a_folder_that_is_not_there_is_an_error() {
-    let data = tempdir().unwrap();
-    let error = refusal(ServerConfig { www: Some(data.path().join("dist")), ..config(data.path()) }, &[task()]);
-    assert!(matches!(error, ServerError::Unusable(_)) && error.to_string().contains("dist"), "{error}");
-}

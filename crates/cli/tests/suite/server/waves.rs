@@ -131,8 +131,7 @@ fn a_second_wave_opens_when_there_are_enough_reports() {
         let refused = server.recovery(&second, &format!("rank=1{both}"));
         refused.refused(409, "second-wave", &[&path(&task(), "/recovery"), "refined=true"]);
     }
-    let lines = fs::read_to_string(&audit).unwrap();
-    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines = json_lines(&audit);
     let is_of_task = |line: &Value| line["action"] == "task-refine" && line["task"] == task().digest().to_string();
     let [line] = &lines.iter().filter(|line| is_of_task(line)).collect::<Vec<_>>()[..] else { panic!("{lines:?}") };
     assert_has(line, json!({"role": "refinement", "refined_by": named, "reports": ENOUGH}), "the line");
