@@ -7,18 +7,8 @@ use rand::Rng;
 
 use super::harness::*;
 
-/// A folder with 20 reports, and their bytes. 12 of the reports came first.
-fn filled() -> (TempDir, Vec<u8>) {
-    let body = body_of(1, 20);
-    let (data, server) = serving(config, &[task()]);
-    for part in [&body[..12 * 35], &body[12 * 35..]] {
-        assert_eq!(server.send(&task(), part).status, 200);
-    }
-    server.shut_down();
-    (data, body)
-}
-
-/// The same from a server that was killed: the reports are in the log of the database.
+/// A folder of a server that was killed with 20 reports, of which 12 came first, and their bytes: they are in the log
+/// of the database.
 fn killed() -> (TempDir, Vec<u8>) {
     let (data, body) = (tempdir().unwrap(), body_of(1, 20));
     let server = process(&data, None);
@@ -77,7 +67,9 @@ async fn reports_that_the_log_lost_are_told_of_and_can_be_sent_again() {
 
 #[test]
 fn files_of_another_hand_or_release_are_refused_and_left_alone() {
-    let (data, _) = filled();
+    let (data, server) = serving(config, &[task()]);
+    assert_eq!(server.counts(&task(), &body_of(1, 20)), (20, 0));
+    server.shut_down();
     let path = database(data.path(), &task());
     let good = fs::read(&path).unwrap();
     // SQLite keeps the version of the tables here.
