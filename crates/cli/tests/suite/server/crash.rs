@@ -39,8 +39,9 @@ fn what_comes_behind_the_last_change_was_never_acknowledged() {
 }
 
 /// The last change of the two is lost.
-#[tokio::test]
-async fn reports_that_the_log_lost_are_told_of_and_can_be_sent_again() {
+#[test]
+fn reports_that_the_log_lost_are_told_of_and_can_be_sent_again() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
     for cut in [true, false] {
         let (data, body) = killed();
         let mut log = fs::read(log_path(&data)).unwrap();
@@ -54,7 +55,7 @@ async fn reports_that_the_log_lost_are_told_of_and_can_be_sent_again() {
         let verified = maintenance::verify(data.path(), &mut |_, _| {}).unwrap();
         assert!(!verified.is_good(), "it was acknowledged: {verified:?}");
         for _ in 0..2 {
-            let server = Server::bind(config(data.path()), vec![]).await.unwrap();
+            let server = runtime.block_on(Server::bind(config(data.path()), vec![])).unwrap();
             let summary = server.tasks()[0];
             assert_eq!((summary.records, summary.damaged_reports), (12, 8), "it stays so until somebody knows of it");
         }

@@ -10,7 +10,6 @@ pub(crate) use std::time::{Duration, Instant};
 use std::io::{BufRead, BufReader, Read};
 use std::ops::Deref;
 use std::process::Child;
-use std::thread::JoinHandle;
 
 pub(crate) use chacha20::ChaCha8Rng;
 pub(crate) use ldp_pca::covariance::Covariance;
@@ -36,18 +35,14 @@ use ldp_pca::aggregate::Aggregate;
 use ldp_pca::mechanism::Calibration;
 use ldp_pca::privacy::Delta;
 use ldp_pca_server::Secret;
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
 use crate::http;
 
 pub const REPORTS: &str = "application/vnd.ldp-pca.reports";
 pub const JSON: (&str, &str) = ("content-type", "application/json");
-
-/// How a server ends.
-enum End {
-    Shutdown,
-    Abandon,
-}
 
 /// Who asks the server at an address.
 #[derive(Clone, Copy)]
@@ -166,11 +161,13 @@ fn titled(answer: Answer) -> Answer {
     answer
 }
 
-/// A server in a thread of its own.
+/// A server on threads of its own. Where it is dropped, it drops everything that it was doing.
 pub struct Running {
+    // Dropped before the sender, which asks for an end in good order.
+    runtime: Runtime,
     client: Client,
-    end: Option<oneshot::Sender<End>>,
-    thread: Option<JoinHandle<Result<(), ServerError>>>,
+    shutdown: oneshot::Sender<()>,
+    serving: JoinHandle<Result<(), ServerError>>,
 }
 
 impl Deref for Running {
@@ -187,65 +184,18 @@ impl Running {
     }
 
     pub fn try_start(config: ServerConfig, tasks: &[Task]) -> Result<Self, ServerError> {
-        let tasks = tasks.to_vec();
-        let (end, ended) = oneshot::channel();
-        let (started, start) = std::sync::mpsc::channel();
-        let thread = thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-            runtime.block_on(async move {
-                let server = match Server::bind(config, tasks).await {
-                    Ok(server) => server,
-                    Err(error) => {
-                        started.send(Err(error)).unwrap();
-                        return Ok(());
-                    }
-                };
-                started.send(Ok(server.local_addr())).unwrap();
-                let (shutdown, asked) = oneshot::channel::<()>();
-                let serving = server.serve(async { asked.await.unwrap_or(()) });
-                let mut shutdown = Some(shutdown);
-                let abandoned = async {
-                    match ended.await {
-                        Ok(End::Shutdown) => {
-                            shutdown.take();
-                            std::future::pending::<()>().await;
-                        }
-                        Ok(End::Abandon) | Err(_) => {}
-                    }
-                };
-                tokio::select! {
-                    served = serving => served,
-                    () = abandoned => Ok(()),
-                }
-            })
-        });
-        let address = start.recv().unwrap()?;
-        Ok(Self { client: Client { address }, end: Some(end), thread: Some(thread) })
+        let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let server = runtime.block_on(Server::bind(config, tasks.to_vec()))?;
+        let client = Client { address: server.local_addr() };
+        let (shutdown, asked) = oneshot::channel();
+        let serving = runtime.spawn(server.serve(async { asked.await.unwrap_or(()) }));
+        Ok(Self { runtime, client, shutdown, serving })
     }
 
     /// Ends it in good order.
-    pub fn shut_down(mut self) {
-        self.finish(End::Shutdown);
-    }
-
-    /// Drops everything it was doing.
-    pub fn abandon(mut self) {
-        self.finish(End::Abandon);
-    }
-
-    fn finish(&mut self, end: End) {
-        if let Some(sender) = self.end.take() {
-            sender.send(end).map_err(|_| "the server ended by itself").unwrap();
-            self.thread.take().unwrap().join().unwrap().unwrap();
-        }
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        if !thread::panicking() {
-            self.finish(End::Abandon);
-        }
+    pub fn shut_down(self) {
+        self.shutdown.send(()).expect("the server ended by itself");
+        self.runtime.block_on(self.serving).unwrap().unwrap();
     }
 }
 

@@ -115,7 +115,7 @@ fn a_restart_keeps_everything_acknowledged_and_its_tasks() {
     let server = Running::start(config(data.path()), &[]);
     assert_eq!(server.recovery(&task(), "rank=2").body, before.body);
     assert_eq!(server.send(&task(), &body).json()["duplicate"], 150);
-    server.abandon();
+    drop(server);
     let server = Running::start(config(data.path()), &[other_task(), task()]);
     assert_eq!(server.recovery(&task(), "rank=2").body, before.body);
     assert_eq!(server.records(&other_task()), 0);
