@@ -59,14 +59,12 @@ fn one_client_cannot_take_all_event_streams() {
             let mut wire = Wire::connect_from(from, server.address);
             (wire.status_of(&format!("GET {}", events())), wire)
         };
-        let mut taken = Vec::new();
-        let refused = loop {
-            match listen(HERE) {
-                (200, wire) => taken.push(wire),
-                (status, _) => break status,
-            }
-        };
-        assert_eq!(refused, 503);
+        let mut taken: Vec<Wire> = std::iter::from_fn(|| Some(listen(HERE)).filter(|(status, _)| *status == 200))
+            .map(|(_, wire)| wire)
+            .collect();
+        let refused = server.request("GET", &events(), &[("origin", "https://example.org")], b"");
+        refused.refused(503, "too-many-streams", &["ask again later"]);
+        assert_eq!((refused.header("retry-after"), refused.header("access-control-allow-origin")), ("5", "*"));
         let (count, (status, _other)) = (taken.len(), listen(THERE));
         // Places are given back.
         taken.clear();

@@ -26,7 +26,7 @@ fn shown(server: &Client, path: &str, headers: &[(&str, &str)]) -> Answer {
 }
 
 #[test]
-fn the_command_line_recovers_the_same_from_a_running_aggregator_as_from_a_file() {
+fn components_and_tables_are_those_of_the_command_line_from_an_aggregator_or_a_file() {
     let folder = task_folder();
     let server = Running::start(ServerConfig { minimum_batch: 20, ..config(&folder.path("data")) }, &[task()]);
     let body = body_of(1, 300);
@@ -43,6 +43,14 @@ fn the_command_line_recovers_the_same_from_a_running_aggregator_as_from_a_file()
         result
     });
     assert_eq!(here, there);
+    let files = "-o components.csv --covariance covariance.csv";
+    folder.run(&format!("recover sums.ldpa --task task.json --rank 2 --method pca {files}")).ok();
+    for file in ["components.csv", "covariance.csv"] {
+        let table = server.get(&path(&task(), &format!("/{file}?rank=2")));
+        assert_eq!(table.text(), folder.read_text(file));
+        assert_eq!(table.header("content-disposition"), format!("attachment; filename=\"{file}\""));
+    }
+    server.get(&path(&task(), "/covariance.csv?rank=9")).refused(400, "bad-rank", &["'9'"]);
     // It shows whether a known id is in it: it is for everybody nowhere.
     let sums = path(&task(), "/aggregate");
     server.get(&sums).refused(401, "token-missing", &["a collector's token"]);
@@ -208,23 +216,6 @@ fn published_components_are_for_everybody_who_then_chooses_nothing() {
     assert_eq!((read(&chosen).rank(), read(&chosen).records()), (3, 2_010));
     server.set(&task(), "", &json!({"publish": null}));
     visited("").refused(401, "token-missing", &[]);
-}
-
-#[test]
-fn tables_are_those_of_the_command_line() {
-    let folder = task_folder();
-    let server = Running::start(config(&folder.path("data")), &[task()]);
-    let body = body_of(1, 300);
-    server.send(&task(), &body);
-    folder.write("sums.ldpa", aggregate_of(&task(), &body).to_bytes());
-    let files = "-o components.csv --covariance covariance.csv";
-    folder.run(&format!("recover sums.ldpa --task task.json --rank 2 --method pca {files}")).ok();
-    for file in ["components.csv", "covariance.csv"] {
-        let table = server.get(&path(&task(), &format!("/{file}?rank=2")));
-        assert_eq!(table.text(), folder.read_text(file));
-        assert_eq!(table.header("content-disposition"), format!("attachment; filename=\"{file}\""));
-    }
-    server.get(&path(&task(), "/covariance.csv?rank=9")).refused(400, "bad-rank", &["'9'"]);
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use std::io::{BufRead, BufReader, Read};
 
 use super::harness::*;
-use super::wire::Wire;
 
 /// One who listens.
 pub(super) struct Listener {
@@ -143,26 +142,4 @@ fn streams_end_when_the_server_stops() {
         // A clean end of the body: one that is cut off is an error of the client.
         while listener.next().is_some() {}
     }
-}
-
-#[test]
-fn there_are_no_more_streams_than_allowed_and_a_closed_one_makes_room() {
-    // A sixteenth of the connections is one stream. All of them come from here.
-    let fixed = FixedLimits { client_shares: false, ..FixedLimits::default() };
-    let (_data, server) = serving(|data| ServerConfig { max_connections: 31, fixed, ..config(data) }, &[task()]);
-    let address = path(&task(), "/events?rank=1");
-    let mut listener = Listener::open(&server, 1);
-    listener.expect("status", 0);
-    let refused = server.request("GET", &address, &[("origin", "https://example.org")], b"");
-    refused.refused(503, "too-many-streams", &["ask again later"]);
-    assert_eq!((refused.header("retry-after"), refused.header("access-control-allow-origin")), ("5", "*"));
-    drop(listener);
-    let body = body_of(5, 100);
-    let made_room = body.chunks(35).any(|report| {
-        // A connection that is gone is noticed when something is written to it, if not before.
-        server.send(&task(), report);
-        thread::sleep(Duration::from_millis(100));
-        Wire::connect(server.address).status_of(&format!("GET {address}")) == 200
-    });
-    assert!(made_room);
 }
