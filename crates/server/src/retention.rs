@@ -22,13 +22,13 @@ const SWEEP: Duration = Duration::from_secs(600);
 /// How long its readings must agree.
 const AGREEMENT: Duration = Duration::from_secs(3600);
 
-/// Deletes a task, on request or because its time is over; `false` when there was none.
+/// Deletes a task, on request or because its time is over: how many reports it had, or `None` when there was none.
 pub(super) fn delete(
     app: &App,
     task: TaskDigest,
     erase: Erase,
     asked: Option<(&str, &str)>,
-) -> Result<bool, StoreError> {
+) -> Result<Option<u64>, StoreError> {
     let erase = if app.config.deletion_grace.is_zero() { Erase::Now } else { erase };
     let records = app.store.task(task).map_or(0, |reports| reports.counts().records);
     let deleted = app.store.delete(task, erase)?;
@@ -38,7 +38,7 @@ pub(super) fn delete(
         let (who, request) = asked.unzip();
         tracing::warn!(%task, who, request, records, erased_after_seconds = seconds, "the task is deleted");
     }
-    Ok(deleted)
+    Ok(deleted.then_some(records))
 }
 
 /// Reads the clock regularly, without end.
@@ -76,18 +76,15 @@ impl Readings {
                     %task, records = reports.counts().records, deleted_in_seconds = AGREEMENT.as_secs(),
                     "the task's retention is over by the clock: it is deleted if the clock goes on saying so"
                 ),
-                Agreement::Full => {
-                    let records = reports.counts().records;
-                    match delete(app, task, Erase::AfterGrace, None) {
-                        Ok(true) => note(app, "task-delete", task, Some(records)),
-                        // Another aggregator was first.
-                        Ok(false) => {}
-                        Err(error) => {
-                            tracing::warn!(%task, %error, "cannot delete a task whose retention is over; it is \
-                            tried again");
-                        }
+                Agreement::Full => match delete(app, task, Erase::AfterGrace, None) {
+                    Ok(Some(records)) => note(app, "task-delete", task, Some(records)),
+                    // Another aggregator was first.
+                    Ok(None) => {}
+                    Err(error) => {
+                        let text = "cannot delete a task whose retention is over; it is tried again";
+                        tracing::warn!(%task, %error, "{text}");
                     }
-                }
+                },
             }
         }
         let deleted = app.store.deleted().unwrap_or_else(|error| {

@@ -32,10 +32,7 @@ pub(super) fn routes(relay: SocketAddr) -> Router<Arc<App>> {
     let agent = local_agent(LONGEST_REQUEST);
     let keys = {
         let agent = agent.clone();
-        async move || {
-            let asked = blocking(move || agent.get(format!("http://{relay}/keys")).call()).await?;
-            answered(asked).await
-        }
+        async move || answered(move || agent.get(format!("http://{relay}/keys")).call()).await
     };
     let reports = async move |State(app): State<Arc<App>>,
                               Extension(client): Extension<Client>,
@@ -46,21 +43,23 @@ pub(super) fn routes(relay: SocketAddr) -> Router<Arc<App>> {
             let request = agent.post(format!("http://{relay}/reports")).content_type(REQUEST);
             request.send(&upload.bytes[..])
         };
-        answered(blocking(send).await?).await
+        answered(send).await
     };
     Router::new().route("/relay/keys", get(keys)).route("/relay/reports", post(reports))
 }
 
-type Asked = Result<Response<ureq::Body>, ureq::Error>;
-
 /// The relay's answer, as it is.
-async fn answered(asked: Asked) -> Result<Response<Body>, Problem> {
-    let gone = |error: ureq::Error| {
-        Reason::StoreUnavailable
-            .because(format!("the demo's relay does not answer ({error}): send the same bytes again"))
+async fn answered(
+    ask: impl FnOnce() -> Result<Response<ureq::Body>, ureq::Error> + Send + 'static,
+) -> Result<Response<Body>, Problem> {
+    let whole = move || {
+        let (parts, mut body) = ask()?.into_parts();
+        Ok::<_, ureq::Error>((parts, body.with_config().limit(LARGEST_ANSWER).read_to_vec()?))
     };
-    let (parts, mut body) = asked.map_err(gone)?.into_parts();
-    let body = blocking(move || body.with_config().limit(LARGEST_ANSWER).read_to_vec()).await?.map_err(gone)?;
+    let (parts, body) = blocking(whole).await?.map_err(|error| {
+        let remedy = "send the same bytes again";
+        Reason::StoreUnavailable.because(format!("the demo's relay does not answer ({error}): {remedy}"))
+    })?;
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = parts.status;
     for name in [CONTENT_TYPE, RETRY_AFTER] {

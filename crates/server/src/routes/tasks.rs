@@ -157,12 +157,10 @@ pub(super) async fn delete(
     let UrlPath(id) = id.map_err(|_| Problem::unknown_path())?;
     let Ok(digest) = id.parse::<TaskDigest>() else { return Err(Problem::unknown_task(&id)) };
     let erase = if flag(query, "now")? { Erase::Now } else { Erase::AfterGrace };
-    let records = app.store.task(digest).map(|reports| reports.counts().records);
     let delete = move || retention::delete(&app, digest, erase, Some((&who, request.as_str())));
-    if !blocking(delete).await?.map_err(|error| not_stored(&error))? {
-        return Err(Problem::unknown_task(&id));
-    }
-    let note = Audited { reports: records, now: Some(erase == Erase::Now), ..Audited::default() };
+    let reports = blocking(delete).await?.map_err(|error| not_stored(&error))?;
+    let reports = Some(reports.ok_or_else(|| Problem::unknown_task(&id))?);
+    let note = Audited { reports, now: Some(erase == Erase::Now), ..Audited::default() };
     Ok((Extension(note), StatusCode::NO_CONTENT).into_response())
 }
 
