@@ -180,6 +180,13 @@ fn ready_says_whether_reports_can_be_stored() {
     let ready = format!("ready --url {}", server.url(""));
     assert_eq!(folder.text(&ready), "ready\n");
     folder.refused(&format!("{ready}/tasks"), 1, &["/tasks/readyz answers 404"]);
+    // Where it tries to write there is a folder.
+    fs::create_dir(folder.path("data/probe.tmp")).unwrap();
+    wait_until("a disk that takes nothing", || server.get("/readyz").status == 503);
+    server.get("/readyz").refused(503, "not-ready", &["cannot be stored now", "look at the server's disk"]);
+    assert_eq!((folder.run(&ready).code, server.get("/healthz").status), (Some(1), 200));
+    fs::remove_dir(folder.path("data/probe.tmp")).unwrap();
+    wait_until("a disk that takes something again", || server.get("/readyz").status == 200);
     server.log();
     assert_eq!(folder.run(&ready).code, Some(1));
 }

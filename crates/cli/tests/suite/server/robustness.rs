@@ -1,7 +1,6 @@
 //! A server under stress: crowds of idle clients, and kill -9 at any moment.
 
 use std::collections::HashSet;
-use std::io::Write;
 use std::sync::{Barrier, Mutex};
 
 use ldp_pca_server::raise_file_limit;
@@ -105,88 +104,6 @@ fn a_connection_that_rests_holds_no_buffers() {
     println!("{each} KiB each; resident {resident:?} KiB");
     // 40 when this was written; 166 if nothing were given back.
     assert!(each <= 80, "{each} KiB for each idle connection");
-}
-
-/// A small disk in memory; gone when dropped.
-#[cfg(target_os = "linux")]
-struct SmallDisk(TempDir);
-
-#[cfg(target_os = "linux")]
-impl SmallDisk {
-    /// Only root may mount one.
-    fn mount(size: &str) -> Option<Self> {
-        let folder = tempdir().unwrap();
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &format!("size={size}"), "small"])
-            .arg(folder.path())
-            .stderr(Stdio::null())
-            .status();
-        mounted.is_ok_and(|status| status.success()).then_some(Self(folder))
-    }
-}
-
-#[cfg(target_os = "linux")]
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let unmounted = Command::new("umount").arg("--lazy").arg(self.0.path()).status();
-        assert!(thread::panicking() || unmounted.unwrap().success());
-    }
-}
-
-/// Everything that is acknowledged before, while and after the disk is full is there, and nothing else is; the server
-/// reports that it is not ready, and resumes by itself when there is space.
-#[cfg(target_os = "linux")]
-#[test]
-fn a_disk_that_is_full_for_a_while_costs_nothing_that_was_acknowledged() {
-    let Some(disk) = SmallDisk::mount("48m") else {
-        eprintln!("skipped: this user may not mount a small disk");
-        return;
-    };
-    let folder = disk.0.path();
-    // Made first: a connection without a request is soon closed.
-    let batches: Vec<Vec<u8>> = (0..4).map(|seed| body_of(seed, 20_000)).collect();
-    let (mut server, _) = installed(folder);
-    let mut wire = Wire::connect(server.address);
-    assert_eq!(wire.upload(&task(), &batches[0]).unwrap().0, 200);
-    assert_eq!(wire.get("/readyz").0, 200);
-    let filler = folder.join("filler");
-    let mut file = fs::File::create(&filler).unwrap();
-    while file.write_all(&[1; 4096]).is_ok() {}
-    // Space that was reserved earlier may be left: send more reports until it is used up.
-    let mut acknowledged = 1;
-    let start = Instant::now();
-    let mut extra = Vec::new();
-    for seed in 100.. {
-        assert!(start.elapsed() < Duration::from_secs(30), "a full disk takes everything");
-        let batch = body_of(seed, 20_000);
-        let (status, body) = wire.upload(&task(), &batch).unwrap();
-        if status != 200 {
-            assert_eq!(status, 503, "{body}");
-            assert!(body.contains("store-unavailable"), "{body}");
-            break;
-        }
-        extra.push(batch);
-        acknowledged += 1;
-    }
-    wait_until("a full disk to be told of", || wire.get("/readyz").0 == 503);
-    assert_eq!(wire.get("/healthz").0, 200);
-    assert_eq!(server.records(&task()), acknowledged * 20_000);
-    fs::remove_file(&filler).unwrap();
-    drop(file);
-    for batch in &batches[1..] {
-        wait_until("room after there is room", || wire.upload(&task(), batch).unwrap().0 == 200);
-        acknowledged += 1;
-    }
-    wait_until("a server that is ready with room on the disk", || wire.get("/readyz").0 == 200);
-    assert_eq!(server.records(&task()), acknowledged * 20_000);
-    drop(server);
-    (server, _) = installed(folder);
-    assert_eq!(server.records(&task()), acknowledged * 20_000);
-    let mut wire = Wire::connect(server.address);
-    for batch in batches.iter().chain(&extra) {
-        assert!(wire.upload(&task(), batch).unwrap().1.contains("\"duplicate\":20000"));
-    }
-    drop(server);
 }
 
 /// Connections that reports come in over.
