@@ -260,37 +260,6 @@ fn figures_of_the_recovery_need_the_collectors_token() {
     assert!(figures(None).contains("ldp_pca_predicted_error{"));
 }
 
-/// A task without settings on a server without settings takes only ids that were issued, and dense reports in range.
-#[test]
-fn tasks_are_guarded_by_default_and_may_say_otherwise() {
-    let dense = other_task();
-    let by_default = ServerConfig::new("");
-    assert!(by_default.issued_ids && by_default.seeds_rate_limit.is_some());
-    let (data, server) = serving(|data| ServerConfig { issued_ids: true, ..config(data) }, &[task()]);
-    assert_eq!(server.put(&dense, &TaskSettings::default()), 201);
-    let own = body_of(1, 1);
-    server.send(&task(), &own).refused(422, "reports-rejected", &["not issued"]);
-    assert_eq!(
-        (&server.status(&task())["issued_ids"], &server.status(&dense)["range_check"]),
-        (&json!(true), &json!(true))
-    );
-    assert_eq!(server.status(&task())["settings"], json!({}));
-    let issued = with_id(&task(), ids(&server.seeds(&task(), 1))[0]);
-    assert_eq!(server.send(&task(), &bytes_of(&[issued])).json()["accepted"], 1);
-    // Per task.
-    server.put(&task(), &TaskSettings { issued_ids: Some(false), range_check: Some(false), ..TaskSettings::default() });
-    assert_eq!(server.send(&task(), &own).json()["accepted"], 1);
-    assert_eq!(server.status(&task())["issued_ids"], false);
-    server.shut_down();
-    // And ids per server, where the task says nothing.
-    let server = Running::start(ServerConfig { issued_ids: false, ..config(data.path()) }, &[]);
-    assert_eq!(server.send(&dense, &bytes_of(&reports(&dense, 1, 1))).json()["accepted"], 1);
-    assert_eq!(
-        (&server.status(&task())["range_check"], &server.status(&dense)["range_check"]),
-        (&json!(false), &json!(true))
-    );
-}
-
 /// What somebody else put into the folder before is not followed, and no other file is left over.
 #[cfg(unix)]
 #[test]

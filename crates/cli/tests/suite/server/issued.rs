@@ -10,6 +10,7 @@ fn issued_only() -> TaskSettings {
 fn reports_with_issued_ids_count_and_others_do_not() {
     let (data, server) = serving(config, &[]);
     server.put(&task(), &issued_only());
+    assert_eq!(server.status(&task())["issued_ids"], true);
     let answer = server.seeds(&task(), 3);
     assert_eq!(answer.status, 200);
     let ids = ids(&answer);
@@ -100,7 +101,7 @@ fn everybody_gets_a_few_ids_and_an_admin_many() {
 }
 
 #[test]
-fn dense_reports_out_of_range_are_refused_where_the_task_says_so() {
+fn dense_reports_out_of_range_are_refused_unless_the_task_says_otherwise() {
     let (_data, server) = serving(config, &[]);
     let honest = reports(&other_task(), 1, 20);
     let mut extreme = honest[0].to_bytes();
@@ -109,7 +110,8 @@ fn dense_reports_out_of_range_are_refused_where_the_task_says_so() {
     let checksum = crc32fast::hash(&extreme[..39]).to_le_bytes();
     extreme[39..].copy_from_slice(&checksum);
     let body = [bytes_of(&honest), extreme.clone()].concat();
-    server.put(&other_task(), &TaskSettings { range_check: Some(true), ..TaskSettings::default() });
+    server.put(&other_task(), &TaskSettings::default());
+    assert_has(&server.status(&other_task()), json!({"range_check": true, "settings": {}}), "the status");
     for accepted in [20, 0] {
         let problem = server.send(&other_task(), &body).refused(
             422,

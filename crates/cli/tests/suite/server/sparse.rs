@@ -50,37 +50,7 @@ fn sparse_components_are_those_of_the_solver_on_the_same_reports() {
 }
 
 #[test]
-fn a_requested_path_or_simpler_method_gives_the_library_s_result() {
-    let (_data, server) = serving(config, &[task()]);
-    let body = body_of(1, 400);
-    server.send(&task(), &body);
-    let aggregate = aggregate_of(&task(), &body);
-    let covariance = Covariance::estimate(&aggregate, &task()).unwrap();
-    let asked = task();
-    let collected = Reports::one(&aggregate, &asked);
-    let question = Question {
-        penalty: Some(PenaltyChoice::default()),
-        path: Some(5),
-        baselines: When::Always,
-        ..Question::new(Rank::new(2).unwrap())
-    };
-    let expected = answer(&question, collected, &covariance, &mut |_| ControlFlow::Continue(())).unwrap();
-    let expected = serde_json::to_value(expected).unwrap();
-    let ask = |query: &str| server.recovery(&task(), &format!("rank=2&penalty=auto{query}")).json();
-    let found = ask("&path=5&baselines=true");
-    assert_eq!(found["path"].as_array().map(Vec::len), Some(5));
-    assert_eq!(found["path"], expected["path"]);
-    for method in ["soft_threshold", "pca"] {
-        assert!(found["sparse"][method]["distance"].is_number());
-        assert_eq!(found["sparse"][method], expected["sparse"][method]);
-    }
-    let unasked = ask("&baselines=false");
-    assert_eq!((unasked.get("path"), unasked["sparse"].get("pca")), (None, None));
-    assert_eq!((&unasked, &unasked["components"]), (&ask(""), &found["components"]));
-}
-
-#[test]
-fn a_method_is_chosen_and_measured_on_reports_held_out_where_the_task_has_folds() {
+fn a_method_that_is_chosen_a_path_and_simpler_methods_are_the_library_s() {
     let (_data, server) = serving(config, &[task(), other_task()]);
     let body = body_of(1, 4000);
     server.send(&task(), &body);
@@ -109,6 +79,20 @@ fn a_method_is_chosen_and_measured_on_reports_held_out_where_the_task_has_folds(
         methods.push(answers.len());
     }
     assert_eq!(methods, [17, 17, 1, 2]);
+    let penalty = Some(PenaltyChoice::default());
+    let question = Question { penalty, path: Some(5), baselines: When::Always, ..plain };
+    let expected = answer(&question, collected, &covariance, &mut |_| ControlFlow::Continue(())).unwrap();
+    let expected = serde_json::to_value(expected).unwrap();
+    let ask = |query: &str| server.recovery(&task(), &format!("rank=2&penalty=auto{query}")).json();
+    let found = ask("&path=5&baselines=true");
+    assert_eq!((found["path"].as_array().map(Vec::len), &found["path"]), (Some(5), &expected["path"]));
+    for method in ["soft_threshold", "pca"] {
+        assert!(found["sparse"][method]["distance"].is_number());
+        assert_eq!(found["sparse"][method], expected["sparse"][method]);
+    }
+    let unasked = ask("&baselines=false");
+    assert_eq!((unasked.get("path"), unasked["sparse"].get("pca")), (None, None));
+    assert_eq!((&unasked, &unasked["components"]), (&ask(""), &found["components"]));
     // With one fold nothing can be held out, and components are plain.
     server.send(&other_task(), &bytes_of(&reports(&other_task(), 1, 400)));
     let found = server.recovery(&other_task(), "rank=2&method=auto").json();
