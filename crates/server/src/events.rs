@@ -82,8 +82,7 @@ impl Pulse {
             tokio::spawn(async move {
                 let drive = async {
                     while counts.changed().await.is_ok() {
-                        let ended = states.borrow().is_none();
-                        if ended {
+                        if states.borrow().is_none() {
                             break;
                         }
                         states.send_replace(Some(*counts.borrow_and_update()));

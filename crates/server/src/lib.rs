@@ -42,7 +42,6 @@ mod secrets;
 mod store;
 mod tokens;
 
-use std::future::{Future, pending};
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -210,12 +209,7 @@ impl Server {
         let mut failure = failed.clone();
         let stopped = async {
             // Where the store is a database, nobody tells of a failure.
-            let failure = async {
-                if failure.wait_for(Option::is_some).await.is_err() {
-                    pending::<()>().await;
-                }
-            };
-            tokio::select! { () = shutdown => {}, () = failure => {} }
+            tokio::select! { () = shutdown => {}, Ok(_) = failure.wait_for(Option::is_some) => {} }
             // Streams end only on this signal, and connections are closed only after their last request.
             app.events.stop();
         };
@@ -289,6 +283,8 @@ fn listen_at(address: SocketAddr) -> io::Result<TcpListener> {
 
 #[cfg(test)]
 mod tests {
+    use std::future::pending;
+
     use super::*;
 
     #[tokio::test]

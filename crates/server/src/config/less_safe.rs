@@ -17,58 +17,50 @@ impl ServerConfig {
         let verbose = ["debug", "trace"].iter().any(|level| self.log.level.contains(level));
         let settings = [
             (
-                open,
                 "listen",
-                self.listen.to_string(),
+                open.then(|| self.listen.to_string()),
                 "other machines reach it without TLS: reports and tokens travel in the clear, unless a proxy before it \
                  ends TLS",
             ),
             (
-                self.minimum_batch < default.minimum_batch,
                 "minimum_batch",
-                self.minimum_batch.to_string(),
+                (self.minimum_batch < default.minimum_batch).then(|| self.minimum_batch.to_string()),
                 "components are shown from fewer than 100 reports on, where they say much about each",
             ),
             (
-                self.open_recovery,
                 "open_recovery",
-                "true".into(),
+                self.open_recovery.then(|| "true".into()),
                 "everybody sees components, without the collector's token",
             ),
             (
-                self.open_erasure.is_some(),
                 "open_erasure",
-                shown(self.open_erasure),
+                self.open_erasure.map(|limit| shown(Some(limit))),
                 "whoever learns a report's id can have the report erased, without an admin's token",
             ),
             (
-                !self.issued_ids,
                 "issued_ids",
-                "false".into(),
+                (!self.issued_ids).then(|| "false".into()),
                 "a modified client can choose its report's id, and so push the components further",
             ),
             (
-                more_ids,
                 "seeds_rate_limit",
-                shown(rate),
+                more_ids.then(|| shown(rate)),
                 "one client gets more ids, among which a modified one can choose",
             ),
             (
-                self.deletion_grace < default.deletion_grace,
                 "deletion_grace",
-                self.deletion_grace.as_secs_f64().to_string(),
+                (self.deletion_grace < default.deletion_grace).then(|| self.deletion_grace.as_secs_f64().to_string()),
                 "a task that was deleted by mistake can be brought back for so many seconds only",
             ),
-            (verbose, "log.level", format!("{:?}", self.log.level), "the log shows when each request came"),
+            ("log.level", verbose.then(|| format!("{:?}", self.log.level)), "the log shows when each request came"),
             (
-                self.log.addresses && self.log.audit.is_some(),
                 "log.addresses",
-                "true".into(),
+                (self.log.addresses && self.log.audit.is_some()).then(|| "true".into()),
                 "the audit trail keeps the addresses of those who erase their reports",
             ),
         ];
-        let weaker = settings.into_iter().filter(|(weaker, ..)| *weaker);
-        weaker.map(|(_, name, value, cost)| format!("{name} = {value}: {cost}")).collect()
+        let weaker = settings.into_iter().filter_map(|(name, value, cost)| Some((name, value?, cost)));
+        weaker.map(|(name, value, cost)| format!("{name} = {value}: {cost}")).collect()
     }
 }
 

@@ -4,7 +4,7 @@
 //! answer that says so, and an idle one releases its buffers: thousands may be open.
 
 use std::convert::Infallible;
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;

@@ -32,7 +32,6 @@ mod tls;
 mod tls;
 mod turns;
 
-use std::future::Future;
 use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;

@@ -243,7 +243,6 @@ fn compute(
 
 #[cfg(test)]
 mod tests {
-    use std::future::Future;
     use std::net::IpAddr;
     use std::pin::pin;
     use std::task::{Context, Waker};

@@ -14,7 +14,6 @@ mod routes;
 mod upstream;
 mod writer;
 
-use std::future::Future;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
