@@ -43,11 +43,7 @@ impl History {
         history.extend(records.map(|(task, records)| {
             let mut counts = before.remove(&task).unwrap_or_default();
             if counts.len() == MOST {
-                let mut is_kept = false;
-                counts.retain(|_| {
-                    is_kept = !is_kept;
-                    is_kept
-                });
+                counts = counts.into_iter().step_by(2).collect();
             }
             counts.push((now, records));
             (task, counts)

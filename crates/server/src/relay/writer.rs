@@ -45,19 +45,16 @@ impl Writer {
     /// Writes until nobody can send any more.
     pub(super) fn run(mut self) {
         self.complete_if_full();
-        while let Some(first) = self.arrivals.blocking_recv() {
-            let mut group = vec![first];
-            while let Ok(arrival) = self.arrivals.try_recv() {
-                group.push(arrival);
-            }
-            self.keep(group);
+        let mut group = Vec::new();
+        while self.arrivals.blocking_recv_many(&mut group, QUEUED) > 0 {
+            self.keep(group.drain(..));
             self.complete_if_full();
         }
     }
 
     /// Keeps a group, and answers each.
-    fn keep(&mut self, group: Vec<Arrival>) {
-        let (mut buffer, mut added, mut answers) = (Vec::new(), Vec::new(), Vec::with_capacity(group.len()));
+    fn keep(&mut self, group: impl Iterator<Item = Arrival>) {
+        let (mut buffer, mut added, mut answers) = (Vec::new(), Vec::new(), Vec::new());
         let mut names = hold(&self.names);
         for (upload, waits) in group {
             let name = name_of(&upload.bytes);

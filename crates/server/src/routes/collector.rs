@@ -15,6 +15,7 @@ use axum::response::{Html, IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ldp_pca::components::PublishedComponents;
+use ldp_pca::nalgebra::DMatrix;
 use ldp_pca::schema::ColumnKind;
 use ldp_pca_page::{CSP, Collection, Live, ResultPage};
 use serde_json::Value;
@@ -242,8 +243,7 @@ pub(super) async fn components_table(State(app): State<Arc<App>>, page: Page) ->
     blocking(move || {
         let vectors = answer.found.vectors();
         let head = (1..=vectors.ncols()).map(|index| format!("component_{index}")).collect();
-        let rows = vectors.row_iter().map(|row| row.iter().copied().collect());
-        table("components.csv", head, &answer.found.asked.feature_names, rows)
+        table("components.csv", head, &answer.found.asked.feature_names, &vectors)
     })
     .await?
 }
@@ -255,11 +255,7 @@ pub(super) async fn covariance_table(State(app): State<Arc<App>>, asked: Page) -
     check_waves(&app, &asked.waves, asked.waves.last().counts())?;
     let names = reports.task().schema().feature_names();
     let matrix = in_time(&app, app.recoveries.covariance(asker, reports)).await?.matrix;
-    blocking(move || {
-        let rows = matrix.row_iter().map(|row| row.iter().copied().collect());
-        table("covariance.csv", names.clone(), &names, rows)
-    })
-    .await?
+    blocking(move || table("covariance.csv", names.clone(), &names, &matrix)).await?
 }
 
 /// `GET /tasks/{id}/aggregate`: the sums. They show whether a known id is among few reports, so they are for no others.
@@ -277,15 +273,10 @@ pub(super) async fn aggregate(State(app): State<Arc<App>>, id: Id, headers: Head
 }
 
 /// A table with a row for each feature.
-fn table(
-    file: &str,
-    head: Vec<String>,
-    names: &[String],
-    rows: impl Iterator<Item = Vec<f64>>,
-) -> Result<Response, Problem> {
+fn table(file: &str, head: Vec<String>, names: &[String], values: &DMatrix<f64>) -> Result<Response, Problem> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let head: Vec<String> = iter::once("feature".to_owned()).chain(head).collect();
-    let rows = names.iter().zip(rows);
+    let rows = names.iter().zip(values.row_iter());
     let rows = rows.map(|(name, row)| iter::once(name.clone()).chain(row.iter().map(f64::to_string)).collect());
     for record in iter::once(head).chain(rows) {
         writer.write_record(&record).map_err(Problem::internal)?;

@@ -1,6 +1,5 @@
 //! Components of the reports collected so far: `GET /tasks/{id}/recovery`.
 
-use std::iter;
 use std::sync::Arc;
 
 use axum::extract::{Extension, FromRequestParts, Path as UrlPath, Query, State};
@@ -108,11 +107,9 @@ pub(super) fn check_waves(app: &App, waves: &Waves, last: Counts) -> Result<(), 
         return Err(of_second_wave(waves.first.task()));
     }
     waves.first.task().moments().map_err(|error| Reason::NoComponents.because(error.to_string()))?;
-    let first = if waves.second.is_some() { waves.first.counts() } else { last };
-    let second = waves.second.as_ref().map(|second| (second, last, " of the second wave"));
-    iter::once((&waves.first, first, ""))
-        .chain(second)
-        .try_for_each(|(reports, counts, which)| check_minimum(app, &**reports, counts, which))
+    let Some(second) = &waves.second else { return check_minimum(app, &*waves.first, last, "") };
+    check_minimum(app, &*waves.first, waves.first.counts(), "")?;
+    check_minimum(app, &**second, last, " of the second wave")
 }
 
 /// Refuses the sums of fewer reports than the task's minimum.
