@@ -19,7 +19,7 @@ use hyper::header::TRANSFER_ENCODING;
 use hyper::server::conn::http1::{self, Parts};
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy, sink};
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{sleep, timeout};
@@ -211,13 +211,7 @@ fn answer_of(full: Full) -> String {
 async fn refuse(mut stream: TcpStream, full: Full) -> io::Result<()> {
     stream.write_all(answer_of(full).as_bytes()).await?;
     stream.shutdown().await?;
-    let mut rest = [0; 1024];
-    for _ in 0..64 {
-        if stream.read(&mut rest).await? == 0 {
-            break;
-        }
-    }
-    Ok(())
+    copy(&mut stream.take(64 << 10), &mut sink()).await.map(drop)
 }
 
 /// Pauses after an error that is not the connection's own: no more descriptors or memory. One idle connection is
