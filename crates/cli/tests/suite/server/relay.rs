@@ -48,7 +48,7 @@ pub fn end(serving: Serving) {
 }
 
 /// The reports of an aggregator that has ended.
-fn stored_in(folder: &Folder) -> Vec<Report> {
+pub fn stored_in(folder: &Folder) -> Vec<Report> {
     let stored = stored(&folder.path("aggregator"), &task());
     stored.chunks(35).map(|report| Report::from_bytes(report, &task()).unwrap()).collect()
 }

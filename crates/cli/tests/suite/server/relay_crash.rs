@@ -9,7 +9,7 @@ use rand::RngExt as _;
 
 use super::gateway::SEALED;
 use super::harness::*;
-use super::relay::{aggregator, end, relay, relay_at, sealed};
+use super::relay::{aggregator, end, relay, relay_at, sealed, stored_in};
 
 const BATCH: u64 = 16;
 
@@ -42,11 +42,8 @@ fn send_all(relay: SocketAddr, requests: &[Vec<u8>], meanwhile: impl FnOnce()) {
 
 /// Every report that was sent is stored, once.
 fn assert_stored(folder: &Folder, sent: &[Report]) {
-    folder.run("store export aggregator -o all.ldpr").ok();
-    let stored = folder.read("all.ldpr");
-    let stored: Vec<_> =
-        stored.chunks(report_bytes(&task())).map(|r| Report::from_bytes(r, &task()).unwrap().id()).collect();
-    let ids: HashSet<_> = stored.iter().collect();
+    let stored = stored_in(folder);
+    let ids: HashSet<_> = stored.iter().map(Report::id).collect();
     assert_eq!(ids.len(), stored.len(), "some count twice");
     let lost = sent.iter().filter(|report| !ids.contains(&report.id())).count();
     assert_eq!(lost, 0, "of {} reports", sent.len());
