@@ -74,14 +74,9 @@ pub(super) fn is_preflight<B>(request: &Request<B>) -> bool {
 /// The answer to a preflight request of a page that may send these headers, if it may send anything. Pages cannot add
 /// and delete tasks.
 pub(super) fn preflight(sent: Option<&'static str>) -> Response {
-    let mut response = StatusCode::NO_CONTENT.into_response();
-    if let Some(sent) = sent {
-        let headers = response.headers_mut();
-        headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET,POST"));
-        headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(sent));
-        headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("3600"));
-    }
-    response
+    let (methods, age) = ((ACCESS_CONTROL_ALLOW_METHODS, "GET,POST"), (ACCESS_CONTROL_MAX_AGE, "3600"));
+    let rights = sent.map(|sent| [methods, (ACCESS_CONTROL_ALLOW_HEADERS, sent), age]);
+    (rights, StatusCode::NO_CONTENT).into_response()
 }
 
 /// Lets the page see the answer, or not. `asked` is whether the request came from a page at all.

@@ -3,7 +3,8 @@
 use std::fmt::Display;
 
 use axum::Json;
-use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
+use axum::extract::Extension;
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -193,18 +194,12 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let mut response = (self.kind.status(), Json(self.document())).into_response();
-        let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        if let Some(seconds) = self.retry_after {
-            headers.insert(RETRY_AFTER, seconds.into());
-        }
-        if self.kind.status() == StatusCode::UNAUTHORIZED {
-            headers.insert(axum::http::header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        }
+        let media_type = [(CONTENT_TYPE, "application/problem+json")];
+        let wait = self.retry_after.map(|seconds| [(RETRY_AFTER, HeaderValue::from(seconds))]);
+        let scheme = (self.kind.status() == StatusCode::UNAUTHORIZED).then_some([(WWW_AUTHENTICATE, "Bearer")]);
         // For metrics and the log.
-        response.extensions_mut().insert(self.kind);
-        response
+        let kind = Extension(self.kind);
+        (self.kind.status(), media_type, wait, scheme, kind, Json(self.document())).into_response()
     }
 }
 

@@ -48,11 +48,7 @@ impl Intake {
     }
 
     async fn answer(&self, client: Client, request: Request<Body>) -> Result<Response, Problem> {
-        let allow = |methods| {
-            let mut response = Problem::method_not_allowed().into_response();
-            response.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
-            Ok(response)
-        };
+        let allow = |methods: &'static str| Ok(([(ALLOW, methods)], Problem::method_not_allowed()).into_response());
         match (request.method(), request.uri().path()) {
             (&Method::OPTIONS, _) => Ok(preflight(Some("content-type"))),
             (&Method::POST, "/reports") => self.take(client, request).await,

@@ -55,17 +55,12 @@ pub(super) async fn take(
     let named = names.iter().filter_map(|name| Some((name.as_str(), parts.headers.get(name)?.as_bytes().to_vec())));
     let opened = answer(parts.status.as_u16(), &named.collect::<Vec<_>>(), &body).map_err(Problem::internal)?;
     let sealed = sealer.encapsulate(&opened).map_err(Problem::internal)?;
-    let mut response = ([(CONTENT_TYPE, RESPONSE)], sealed).into_response();
     // A relay cannot see that the same request may succeed later: the header tells it.
-    if is_passing(parts.status) {
-        let wait = parts.headers.get(RETRY_AFTER).cloned().unwrap_or(HeaderValue::from_static("5"));
-        response.headers_mut().insert(RETRY_AFTER, wait);
-    }
+    let wait = || parts.headers.get(RETRY_AFTER).cloned().unwrap_or(HeaderValue::from_static("5"));
+    let wait = is_passing(parts.status).then(|| [(RETRY_AFTER, wait())]);
     // For metrics and the log.
-    if let Some(kind) = parts.extensions.get::<Reason>() {
-        response.extensions_mut().insert(*kind);
-    }
-    Ok(response)
+    let kind = parts.extensions.get::<Reason>().copied().map(Extension);
+    Ok(([(CONTENT_TYPE, RESPONSE)], wait, kind, sealed).into_response())
 }
 
 /// Whether the same request may have another answer later.

@@ -42,6 +42,7 @@ use crate::app::App;
 use crate::net::{Answers, Client, RequestBody, TwoLengths};
 use crate::oblivious::GATEWAY;
 use crate::problem::{Problem, Reason};
+use crate::request::task_of;
 
 pub(super) use self::openapi::OPENAPI;
 
@@ -182,11 +183,9 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 
 /// The task of a request with reports, if its path has no escapes.
 fn uploads_to<B>(request: &Request<B>) -> Option<&str> {
-    if request.method() != Method::POST {
-        return None;
-    }
-    let task = request.uri().path().strip_prefix("/tasks/")?.strip_suffix("/reports")?;
-    (task.len() == 64 && task.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(task)
+    let path = request.uri().path();
+    let is_upload = request.method() == Method::POST && path.ends_with("/reports") && path.matches('/').count() == 3;
+    task_of(path).filter(|_| is_upload)
 }
 
 /// Errors that make a request's target or end uncertain.

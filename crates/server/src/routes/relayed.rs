@@ -9,6 +9,7 @@ use axum::body::Body;
 use axum::extract::{Extension, State};
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderMap, Response};
+use axum::response::IntoResponse as _;
 use axum::routing::{get, post};
 
 use super::blocking;
@@ -60,12 +61,7 @@ async fn answered(
         let remedy = "send the same bytes again";
         Reason::StoreUnavailable.because(format!("the demo's relay does not answer ({error}): {remedy}"))
     })?;
-    let mut response = Response::new(Body::from(body));
-    *response.status_mut() = parts.status;
-    for name in [CONTENT_TYPE, RETRY_AFTER] {
-        if let Some(value) = parts.headers.get(&name) {
-            response.headers_mut().insert(name, value.clone());
-        }
-    }
-    Ok(response)
+    let kept = [CONTENT_TYPE, RETRY_AFTER].into_iter();
+    let kept = kept.filter_map(|name| Some((name.clone(), parts.headers.get(&name)?.clone())));
+    Ok((parts.status, HeaderMap::from_iter(kept), Body::from(body)).into_response())
 }

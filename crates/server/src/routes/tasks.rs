@@ -64,13 +64,8 @@ pub(super) async fn index(State(app): State<Arc<App>>, headers: HeaderMap) -> Re
 /// `GET /tasks/{id}`.
 pub(super) async fn show(State(app): State<Arc<App>>, id: Id) -> Result<Response, Problem> {
     let reports = app.find(id)?;
-    let mut response = ([(header::CONTENT_TYPE, "application/json")], reports.task().to_json()).into_response();
-    if let Some(second) = app.second_wave(&*reports) {
-        let second = HeaderValue::try_from(second.task().digest().to_string());
-        let second = second.map_err(Problem::internal)?;
-        response.headers_mut().insert(REFINED_BY, second);
-    }
-    Ok(response)
+    let second = app.second_wave(&*reports).map(|second| [(REFINED_BY, second.task().digest().to_string())]);
+    Ok(([(header::CONTENT_TYPE, "application/json")], second, reports.task().to_json()).into_response())
 }
 
 /// `GET /tasks/{id}/status`.
