@@ -62,7 +62,7 @@ impl Folder {
         bytes: usize,
         keys: impl FnOnce() -> Result<Vec<u8>, RelayError>,
     ) -> Result<Self, RelayError> {
-        no_file(path).and_then(|()| fs::create_dir_all(path)).map_err(|source| failed(path, source))?;
+        no_file(path).and_then(|()| fs::create_dir_all(path)).map_err(|error| failed(path, &error))?;
         let lock = lock(path)?;
         let key = SealingKey::read(&pinned_keys(path, batch, bytes, keys)?)?;
         let sealed_length = sealed_length(bytes);
@@ -72,7 +72,7 @@ impl Folder {
         for number in &complete {
             let file = batch_file(path, *number);
             let found = File::open(&file).and_then(|file| scan(&file, sealed_length));
-            waiting.extend(found.map_err(|source| failed(&file, source))?.into_iter().map(|(_, name)| name));
+            waiting.extend(found.map_err(|error| failed(&file, &error))?.into_iter().map(|(_, name)| name));
         }
         let open = OpenBatch::open(path, last, sealed_length, &mut waiting)?;
         Ok(Self { path: path.to_owned(), batch, sealed_length, key, complete, open, waiting, _lock: lock })
@@ -107,7 +107,7 @@ impl OpenBatch {
             names.extend(found.into_iter().map(|(_, name)| name));
             Ok(Self { number, file, length, requests })
         };
-        open().map_err(|source| failed(&path, source))
+        open().map_err(|error: io::Error| failed(&path, &error))
     }
 }
 
@@ -130,10 +130,10 @@ fn pinned_keys(
             // One key, so that no two devices find different ones in the list.
             let pinned = Pinned { version: VERSION, batch, bytes, keys: SealingKey::read(&keys()?)?.list() };
             let text = serde_json::to_vec(&pinned).map_err(io::Error::from)?;
-            write_whole(folder, PINNED, &text).map_err(|source| failed(&path, source))?;
+            write_whole(folder, PINNED, &text).map_err(|error| failed(&path, &error))?;
             return Ok(pinned.keys);
         }
-        Err(source) => return Err(failed(&path, source)),
+        Err(error) => return Err(failed(&path, &error)),
     };
     let other = |problem: String| RelayError::Unusable(format!("{}: {problem}", path.display()));
     let found: Pinned = serde_json::from_slice(&text)
@@ -151,7 +151,7 @@ fn pinned_keys(
 fn lock(folder: &Path) -> Result<File, RelayError> {
     let path = folder.join("lock");
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
-    let file = file.map_err(|source| failed(&path, source))?;
+    let file = file.map_err(|error| failed(&path, &error))?;
     file.try_lock().map_err(|_| {
         let problem = "another relay has the folder open: stop it, or use another folder";
         RelayError::Unusable(format!("{}: {problem}", folder.display()))
@@ -170,11 +170,12 @@ fn numbers(folder: &Path) -> Result<Vec<u64>, RelayError> {
         numbers.sort_unstable();
         Ok(numbers)
     };
-    read().map_err(|source| failed(folder, source))
+    read().map_err(|error: io::Error| failed(folder, &error))
 }
 
-fn failed(path: &Path, source: io::Error) -> RelayError {
-    RelayError::File { path: path.to_owned(), source }
+fn failed(path: &Path, error: &io::Error) -> RelayError {
+    let remedy = "the folder must be this user's to write, on a disk that works";
+    RelayError::Unusable(format!("{}: {error}; {remedy}", path.display()))
 }
 
 #[cfg(test)]

@@ -66,17 +66,10 @@ pub enum RelayError {
     /// The gateway's address, or the proxy that the environment names for it.
     #[error("{0}")]
     Gateway(String),
-    /// The folder is another relay's, or there are no gateway's keys, which a first start needs.
+    /// The folder is another relay's, or not this user's to write, or there are no gateway's keys, which a first start
+    /// needs.
     #[error("{0}")]
     Unusable(String),
-    /// A file of the folder.
-    #[error("{}: {source}; the folder must be this user's to write, on a disk that works", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
     /// The key configuration.
     #[error("the gateway's keys: {0}")]
     Seal(#[from] SealError),
