@@ -213,7 +213,8 @@ impl Server {
             // Streams end only on this signal, and connections are closed only after their last request.
             app.events.stop();
         };
-        net::serve(listener, &app.config, tls, |peer| routes.answering(peer), stopped).await;
+        let respond = move |peer, request| Arc::clone(&routes).answer(peer, request);
+        net::serve(listener, &app.config, tls, respond, stopped).await;
         drop(keeping);
         spawn_blocking(move || app.store.close()).await.map_err(io::Error::from)?;
         let doubt = failed.borrow().clone();

@@ -11,13 +11,13 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use axum::body::Bytes;
 use axum::response::Response;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::header::TRANSFER_ENCODING;
 use hyper::server::conn::http1::{self, Parts};
-use hyper::service::{Service, service_fn};
+use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy, sink};
 use tokio::net::TcpStream;
@@ -62,25 +62,17 @@ static REFUSING: Semaphore = Semaphore::const_new(REFUSED_AT_ONCE);
 #[derive(Clone, Copy)]
 pub(in super::super) struct TwoLengths;
 
-/// The service that answers the requests of a connection.
-pub(in super::super) trait Answers:
-    Service<Request<RequestBody>, Response = Response<Body>, Error = Infallible>
-{
-}
-
-impl<S: Service<Request<RequestBody>, Response = Response<Body>, Error = Infallible>> Answers for S {}
-
 /// Serves the connection in its own task, or answers that there is no place for it.
-pub(super) fn start<S>(
+pub(super) fn start<F, A>(
     stream: TcpStream,
     tls: Option<Tls>,
-    service: S,
+    respond: F,
     draining: watch::Receiver<bool>,
     client: Option<Client>,
     table: &Arc<Table>,
 ) where
-    S: Answers + Send + 'static,
-    S::Future: Send + 'static,
+    F: Fn(Request<RequestBody>) -> A + Send + 'static,
+    A: Future<Output = Response> + Send + 'static,
 {
     let activity = Arc::new(Activity::new(&table.clock));
     let watched = Arc::clone(&activity);
@@ -90,11 +82,11 @@ pub(super) fn start<S>(
         tokio::spawn(async move {
             let Some(stream) = stream else { return };
             match tls {
-                None => answer(stream, service, activity, draining, place.among_few).await,
+                None => answer(stream, respond, activity, draining, place.among_few).await,
                 Some(tls) => {
                     // A handshake that fails concerns nobody else.
                     if let Ok(stream) = tls.shake_hands(stream).await {
-                        answer(stream, service, activity, draining, place.among_few).await;
+                        answer(stream, respond, activity, draining, place.among_few).await;
                     }
                 }
             }
@@ -114,10 +106,15 @@ pub(super) fn start<S>(
 ///
 /// A connection allocates its buffers when the first bytes of a request arrive, and releases them when it has been idle
 /// for a moment: thousands may be open, but few are in use at a time.
-async fn answer<T, S>(stream: T, service: S, activity: Arc<Activity>, draining: watch::Receiver<bool>, among_few: bool)
-where
+async fn answer<T, A>(
+    stream: T,
+    respond: impl Fn(Request<RequestBody>) -> A,
+    activity: Arc<Activity>,
+    draining: watch::Receiver<bool>,
+    among_few: bool,
+) where
     T: AsyncRead + AsyncWrite + Unpin,
-    S: Answers,
+    A: Future<Output = Response>,
 {
     let (head, body) = if among_few { (READ_AMONG_FEW, READ_AMONG_FEW) } else { (READ_HEAD, READ_BODY) };
     let noted = Arc::clone(&activity);
@@ -127,8 +124,8 @@ where
             request.extensions_mut().insert(TwoLengths);
         }
         let request = request.map(|body| RequestBody::of_request(body, Arc::clone(&noted)));
-        let (answered, noted) = (service.call(request), Arc::clone(&noted));
-        async move { answered.await.map(|answer| answer.map(|body| AnswerBody::of_answer(body, noted))) }
+        let (answered, noted) = (respond(request), Arc::clone(&noted));
+        async move { Ok::<_, Infallible>(answered.await.map(|body| AnswerBody::of_answer(body, noted))) }
     });
     let mut builder = http1::Builder::new();
     // The table enforces the times.

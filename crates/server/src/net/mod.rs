@@ -36,6 +36,8 @@ use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 
+use axum::response::Response;
+use hyper::Request;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -44,7 +46,7 @@ use tokio::time::{sleep, timeout};
 use self::table::Table;
 use super::config::ServerConfig;
 
-pub(super) use accept::{Answers, TwoLengths};
+pub(super) use accept::TwoLengths;
 pub(super) use activity::RequestBody;
 pub(super) use client::{Client, FORWARDED_FOR, client_address, is_proxy};
 pub(super) use rate::RateLimiter;
@@ -53,16 +55,16 @@ pub(super) use tls::Tls;
 pub(super) use turns::Turns;
 
 /// Serves until `shutdown` is ready and the open requests have ended or been cut off. A service manager is told when it
-/// begins and when it stops. `answering` makes the service of a connection from the address at its other end.
-pub(super) async fn serve<S>(
+/// begins and when it stops. `respond` answers a request on a connection from the address at its other end.
+pub(super) async fn serve<F, A>(
     listener: TcpListener,
     config: &ServerConfig,
     tls: Option<Tls>,
-    answering: impl Fn(IpAddr) -> S,
+    respond: F,
     shutdown: impl Future<Output = ()>,
 ) where
-    S: Answers + Send + 'static,
-    S::Future: Send + 'static,
+    F: Fn(IpAddr, Request<RequestBody>) -> A + Clone + Send + 'static,
+    A: Future<Output = Response> + Send + 'static,
 {
     let table = Arc::new(Table::new(config));
     // Every connection has a receiver for as long as it is open.
@@ -86,8 +88,10 @@ pub(super) async fn serve<S>(
                 failures = 0;
                 // Answers are small: they leave at once.
                 let _ = stream.set_nodelay(true);
-                let client = (!is_proxy(peer.ip(), &config.trusted_proxies)).then(|| Client::from(peer.ip()));
-                accept::start(stream, tls.clone(), answering(peer.ip()), draining.subscribe(), client, &table);
+                let (peer, respond) = (peer.ip(), respond.clone());
+                let respond = move |request| respond(peer, request);
+                let client = (!is_proxy(peer, &config.trusted_proxies)).then(|| Client::from(peer));
+                accept::start(stream, tls.clone(), respond, draining.subscribe(), client, &table);
             }
             Err(error) => accept::pause(&mut failures, &error, &table).await,
         }

@@ -187,9 +187,8 @@ impl Relay {
         let writing = named("relay-writer").spawn(move || writer.run())?;
         let releasing = named("relay-release").spawn(move || releaser.run())?;
         let intake = Arc::new(Intake { inlet, header, keys, length, limits: Limits::new(&server) });
-        let answering = |peer| Arc::clone(&intake).answering(peer);
-        net::serve(listener, &server, None, answering, shutdown).await;
-        drop(intake);
+        let respond = move |peer, request| Arc::clone(&intake).respond(peer, request);
+        net::serve(listener, &server, None, respond, shutdown).await;
         stop.now();
         let ended = spawn_blocking(move || (writing.join().is_ok(), releasing.join().is_ok()));
         match ended.await.map_err(io::Error::from)? {

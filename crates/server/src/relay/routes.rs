@@ -1,6 +1,5 @@
 //! The relay over HTTP: `POST /reports` takes sealed requests, `GET /keys` has the gateway's keys.
 
-use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -11,12 +10,11 @@ use axum::http::header::{
 };
 use axum::http::{HeaderValue, Method, Request, StatusCode};
 use axum::response::{IntoResponse, Response};
-use hyper::service::service_fn;
 use tokio::sync::{mpsc, oneshot};
 
 use super::writer::Arrival;
 use crate::limits::{Limits, busy};
-use crate::net::{Answers, Client, RequestBody};
+use crate::net::{Client, RequestBody};
 use crate::oblivious::{KEYS, REQUEST};
 use crate::origins::preflight;
 use crate::problem::{Problem, Reason};
@@ -36,15 +34,10 @@ pub(super) struct Intake {
 }
 
 impl Intake {
-    /// The service of a connection from `peer`, whose address only counts towards the limits of one client.
-    pub(super) fn answering(self: Arc<Self>, peer: IpAddr) -> impl Answers<Future: Send> + Send + use<> {
-        service_fn(move |request: Request<RequestBody>| {
-            let intake = Arc::clone(&self);
-            async move {
-                let answered = intake.answer(peer.into(), request.map(Body::new)).await;
-                Ok::<_, Infallible>(finished(answered.unwrap_or_else(IntoResponse::into_response)))
-            }
-        })
+    /// The answer to a request from `peer`, whose address only counts towards the limits of one client.
+    pub(super) async fn respond(self: Arc<Self>, peer: IpAddr, request: Request<RequestBody>) -> Response {
+        let answered = self.answer(peer.into(), request.map(Body::new)).await;
+        finished(answered.unwrap_or_else(IntoResponse::into_response))
     }
 
     async fn answer(&self, client: Client, request: Request<Body>) -> Result<Response, Problem> {

@@ -21,7 +21,6 @@ mod relayed;
 mod reports;
 mod tasks;
 
-use std::convert::Infallible;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -33,13 +32,12 @@ use axum::http::{HeaderValue, Method, Version, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{get, post, put};
-use hyper::service::service_fn;
 use tokio::task::{spawn_blocking, yield_now};
 use tower_service::Service;
 
 use self::observe::{Admission, observe, refuse};
 use crate::app::App;
-use crate::net::{Answers, Client, RequestBody, TwoLengths};
+use crate::net::{Client, RequestBody, TwoLengths};
 use crate::oblivious::GATEWAY;
 use crate::problem::{Problem, Reason};
 use crate::request::task_of;
@@ -61,16 +59,8 @@ impl Routes {
         Self { router: router(Arc::clone(&app), www), app }
     }
 
-    /// The service of a connection from `peer`.
-    pub(super) fn answering(self: &Arc<Self>, peer: IpAddr) -> impl Answers<Future: Send> + Send + use<> {
-        let routes = Arc::clone(self);
-        service_fn(move |request: Request<RequestBody>| {
-            let routes = Arc::clone(&routes);
-            async move { Ok::<_, Infallible>(routes.answer(peer, request).await) }
-        })
-    }
-
-    async fn answer(&self, peer: IpAddr, request: Request<RequestBody>) -> Response {
+    /// The answer to a request on a connection from `peer`.
+    pub(super) async fn answer(self: Arc<Self>, peer: IpAddr, request: Request<RequestBody>) -> Response {
         let bad = bad_head(&request);
         // Bytes after a body of uncertain length are not read as a request.
         let last = bad.is_some() || request.headers().contains_key(header::TRANSFER_ENCODING);
