@@ -88,12 +88,8 @@ fn everybody_gets_a_few_ids_and_an_admin_many() {
     assert_eq!(found.len(), 10_000);
     many(10_001).refused(422, "bad-count", &["10001", "1 to 10000"]);
     for bad in [json!({}), json!({"count": -1}), json!({"count": 1.5}), json!({"count": 1, "id": 2}), json!([1])] {
-        let body = bad.to_string();
-        server.ask(None, "POST", &path(&task(), "/seeds"), body.as_bytes()).refused(
-            400,
-            "bad-json",
-            &["body is not the expected document"],
-        );
+        let answer = server.ask(None, "POST", &path(&task(), "/seeds"), bad.to_string().as_bytes());
+        answer.refused(400, "bad-json", &["body is not the expected document"]);
     }
     server.post(&path(&task(), "/seeds"), "text/plain", b"{}").refused(415, "media-type", &["text/plain"]);
     server.seeds(&other_task(), 1).refused(409, "no-issued-ids", &["make their own"]);
@@ -113,11 +109,8 @@ fn dense_reports_out_of_range_are_refused_unless_the_task_says_otherwise() {
     server.put(&other_task(), &TaskSettings::default());
     assert_has(&server.status(&other_task()), json!({"range_check": true, "settings": {}}), "the status");
     for accepted in [20, 0] {
-        let problem = server.send(&other_task(), &body).refused(
-            422,
-            "reports-rejected",
-            &["1 report was rejected", "square sum"],
-        );
+        let said = ["1 report was rejected", "square sum"];
+        let problem = server.send(&other_task(), &body).refused(422, "reports-rejected", &said);
         assert_eq!((&problem["accepted"], &problem["rejections"][0]["index"]), (&json!(accepted), &json!(20)));
         assert_eq!(problem["rejections"][0]["type"], "urn:ldp-pca:problem:report-range");
     }

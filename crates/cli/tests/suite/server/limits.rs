@@ -36,8 +36,8 @@ fn a_large_body_is_decoded_whole() {
     let (_data, server) = serving(config, &[task()]);
     let mut body = body_of(2, 10_000);
     body[35 * 1234 + 30] ^= 1;
-    let problem =
-        server.send(&task(), &body).refused(422, "reports-rejected", &["1 report was rejected", "9999 accepted"]);
+    let said = ["1 report was rejected", "9999 accepted"];
+    let problem = server.send(&task(), &body).refused(422, "reports-rejected", &said);
     assert_eq!(problem["rejections"][0]["index"], 1234);
     assert_eq!(server.records(&task()), 9999);
     let noise = vec![7; 35 * 2000];

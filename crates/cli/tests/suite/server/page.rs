@@ -17,8 +17,7 @@ fn the_page_is_served_with_its_policy_beside_the_interface() {
     assert_eq!(
         page.header("content-security-policy"),
         "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; img-src \
-            'self' blob:; \
-         connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+         'self' blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     );
     assert_eq!(page.header("x-content-type-options"), "nosniff");
     assert_eq!(page.header("access-control-allow-origin"), "", "the page is for its own origin");

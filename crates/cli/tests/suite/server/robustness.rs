@@ -194,8 +194,7 @@ fn kill(rounds: u64, filled: usize) {
     assert_eq!(35 * distinct.len(), stored.len(), "a report is in the file twice");
     println!(
         "{rounds} rounds: {acknowledged_in_all} acknowledged reports, none missing, none twice; {unknown_in_all} were \
-            under way; \
-         slowest start {slowest:?} with up to {expected} reports"
+         under way; slowest start {slowest:?} with up to {expected} reports"
     );
 }
 
