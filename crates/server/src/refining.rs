@@ -212,10 +212,9 @@ async fn open(app: &Arc<App>, reports: &Arc<dyn TaskReports>, plan: RefinementPl
             let change = if put == Put::Created { "created" } else { "found" };
             tracing::info!(task = %first, %refined_by, records, change, "the second wave is open");
         }
-        Ok::<_, StoreError>(opened)
+        Ok::<_, StoreError>(())
     });
-    opened.await??;
-    Ok(())
+    Ok(opened.await??)
 }
 
 #[cfg(test)]

@@ -135,11 +135,9 @@ fn one_of(tokens: &[Token], digest: &[u8; 32]) -> Option<Arc<str>> {
 
 /// The listed tokens, and those of the file.
 fn named(role: &str, listed: &[Secret], file: Option<&Path>) -> Result<Vec<Token>, ServerError> {
-    let mut tokens = Vec::new();
-    for token in listed {
-        let place = || format!("a token in the configuration's tokens.{role}");
-        tokens.push(read(token.text(), role, tokens.len(), place)?);
-    }
+    let place = || format!("a token in the configuration's tokens.{role}");
+    let tokens = listed.iter().zip(0..).map(|(token, number)| read(token.text(), role, number, place));
+    let tokens = tokens.collect::<Result<Vec<_>, _>>()?;
     match file {
         Some(path) => lines(role, path, tokens),
         None => Ok(tokens),

@@ -71,10 +71,7 @@ impl FromStr for AddressRange {
 
 /// An address as 128 bits, and how many of them it shares with the others of its range.
 fn read(text: &str) -> Option<(u128, u32)> {
-    let (address, length) = match text.split_once('/') {
-        Some((address, length)) => (address, Some(length)),
-        None => (text, None),
-    };
+    let (address, length) = text.split_once('/').map_or((text, None), |(address, length)| (address, Some(length)));
     let address: IpAddr = address.parse().ok()?;
     let longest = if address.is_ipv4() { 32 } else { 128 };
     let length = length.map_or(Ok(longest), str::parse).ok().filter(|length| *length <= longest)?;

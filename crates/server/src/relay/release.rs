@@ -142,10 +142,8 @@ impl Releaser {
         }
         fs::remove_file(&path)?;
         sync_folder(&self.folder)?;
-        let mut names = hold(&self.names);
         let gone: HashSet<&Name> = found.iter().map(|(_, name)| name).collect();
-        names.retain(|name| !gone.contains(name));
-        drop(names);
+        hold(&self.names).retain(|name| !gone.contains(name));
         if refused > 0 {
             tracing::warn!(batch = number, requests = whole, refused, "released; some do not open");
         } else {

@@ -37,10 +37,8 @@ pub(super) async fn show(State(app): State<Arc<App>>, headers: HeaderMap) -> Res
     }
     let mut text = String::new();
     encode(&mut text, &registry).map_err(Problem::internal)?;
-    if wants_plain_text(&headers) {
-        return Ok(([(header::CONTENT_TYPE, PLAIN_TEXT)], plain_text(&text)).into_response());
-    }
-    Ok(([(header::CONTENT_TYPE, OPEN_METRICS)], text).into_response())
+    let (form, text) = if wants_plain_text(&headers) { (PLAIN_TEXT, plain_text(&text)) } else { (OPEN_METRICS, text) };
+    Ok(([(header::CONTENT_TYPE, form)], text).into_response())
 }
 
 /// Whether the client reads the earlier text format and not OpenMetrics. Prometheus reads both.
