@@ -129,10 +129,8 @@ impl Limits {
 
     /// Whether the client may have this many reports stored now.
     pub(super) fn admit_reports(&self, client: Client, reports: usize) -> Result<(), Problem> {
-        if self.is_relay(client) {
-            return Ok(());
-        }
-        take(&self.reports, client, u32::try_from(reports).unwrap_or(u32::MAX))
+        let count = u32::try_from(reports).unwrap_or(u32::MAX);
+        if self.is_relay(client) { Ok(()) } else { take(&self.reports, client, count) }
     }
 
     /// Whether it speaks for many people, one request each.

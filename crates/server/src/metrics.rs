@@ -60,8 +60,7 @@ impl Metrics {
         let version = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
         registry.register("build", "The release that is running", version);
         registry.register("reports_accepted", "Reports counted, since the start", self.accepted.clone());
-        let help = "Repeated reports, since the start";
-        registry.register("reports_duplicate", help, self.duplicate.clone());
+        registry.register("reports_duplicate", "Repeated reports, since the start", self.duplicate.clone());
         let help = "Duplicates whose payload differs from the first one's, which counts; since the start";
         registry.register("reports_conflicting", help, self.conflicting.clone());
         let family = by_label("reason", Rejected::ALL.iter().map(|why| why.name()).zip(&self.rejected));
@@ -72,8 +71,8 @@ impl Metrics {
         registry.register_with_unit("upload", help, Unit::Seconds, self.upload_seconds.clone());
         registry.register("issued_ids", "Report ids issued, since the start", self.issued_ids.clone());
         registry.register("reports_erased", "Reports erased on request, since the start", self.erased.clone());
-        let help = "Recoveries that were computed, not cached";
-        registry.register("recoveries_computed", help, self.computed_recoveries.clone());
+        let computed = self.computed_recoveries.clone();
+        registry.register("recoveries_computed", "Recoveries that were computed, not cached", computed);
         self.store.register(registry);
         all
     }

@@ -11,7 +11,7 @@ use axum::body::{Body, to_bytes};
 use axum::extract::{Extension, RawQuery, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
-use axum::response::{Html, IntoResponse, Response};
+use axum::response::{AppendHeaders, Html, IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ldp_pca::components::PublishedComponents;
@@ -78,20 +78,13 @@ pub(super) async fn layer(mut request: Request, next: Next) -> Response {
     if is_browser && response.extensions().get::<Reason>().is_some() {
         response = refusal(response).await;
     }
+    let varies = AppendHeaders([(header::VARY, "accept, authorization")]);
     let is_private = response.extensions().get::<ForEverybody>().is_none();
-    let is_unauthorized = response.status() == StatusCode::UNAUTHORIZED;
-    let headers = response.headers_mut();
-    headers.append(header::VARY, HeaderValue::from_static("accept, authorization"));
-    if is_private {
-        headers.insert(RESOURCE_POLICY, HeaderValue::from_static("same-origin"));
-        headers.insert(OPENER_POLICY, HeaderValue::from_static("same-origin"));
-        headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(CSP));
-        headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    }
-    if is_browser && is_unauthorized {
-        headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"collector\""));
-    }
-    response
+    let (csp, referrer) = ((header::CONTENT_SECURITY_POLICY, CSP), (header::REFERRER_POLICY, "no-referrer"));
+    let own = [(RESOURCE_POLICY, "same-origin"), (OPENER_POLICY, "same-origin"), csp, referrer];
+    let asks = is_browser && response.status() == StatusCode::UNAUTHORIZED;
+    let asked = [(header::WWW_AUTHENTICATE, "Basic realm=\"collector\"")];
+    (varies, is_private.then_some(own), asks.then_some(asked), response).into_response()
 }
 
 /// Whether a browser opens a page, or a client that shows one and does not like JSON as well.

@@ -115,7 +115,7 @@ fn router(app: Arc<App>, www: Option<&Path>) -> Router {
         .route_layer(from_fn_with_state(Arc::clone(&app), audited::layer));
     let at_once = in_browsers(listed)
         .route("/metrics", get(metrics::show))
-        .route("/openapi.json", get(openapi::show))
+        .route("/openapi.json", get(async || ([(header::CONTENT_TYPE, "application/json")], OPENAPI)))
         .route("/tasks/{id}", get(tasks::show))
         .route("/tasks/{id}/status", get(tasks::status))
         .route_layer(from_fn_with_state(Arc::clone(&app), in_turn));

@@ -1,14 +1,7 @@
 //! The OpenAPI 3.1 description of the interface: `GET /openapi.json`.
 
-use axum::http::header;
-use axum::response::{IntoResponse, Response};
-
 /// The document, written by hand beside docs/http-api.md. Tests compare it with the code.
 pub(in super::super) const OPENAPI: &str = include_str!("openapi.json");
-
-pub(super) async fn show() -> Response {
-    ([(header::CONTENT_TYPE, "application/json")], OPENAPI).into_response()
-}
 
 #[cfg(test)]
 mod tests {
