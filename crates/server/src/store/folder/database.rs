@@ -454,16 +454,18 @@ impl Database {
     }
 
     fn try_change<T>(&mut self, make: impl FnOnce(&mut Change<'_>) -> Result<T, Problem>) -> Result<T, Problem> {
-        let transaction = Transaction::new(&mut self.connection, TransactionBehavior::Immediate)?;
-        let mut change = Change { transaction, state: self.state, removes: false };
-        let made = make(&mut change)?;
-        let Change { transaction, mut state, removes } = change;
-        state.tally.changes += 1;
-        let Tally { changes, rows, total } = state.tally;
-        transaction
-            .prepare("UPDATE tally SET changes = ?1, rows = ?2, total = ?3, checksum = ?4")?
-            .execute(params![changes, rows, total.cast_signed(), state.tally.checksum()])?;
-        let committed = transaction.commit();
+        let (made, state, removes, committed) = {
+            let transaction = Transaction::new(&mut self.connection, TransactionBehavior::Immediate)?;
+            let mut change = Change { transaction, state: self.state, removes: false };
+            let made = make(&mut change)?;
+            let Change { transaction, mut state, removes } = change;
+            state.tally.changes += 1;
+            let Tally { changes, rows, total } = state.tally;
+            transaction
+                .prepare("UPDATE tally SET changes = ?1, rows = ?2, total = ?3, checksum = ?4")?
+                .execute(params![changes, rows, total.cast_signed(), state.tally.checksum()])?;
+            (made, state, removes, transaction.commit())
+        };
         self.unless_doubtful(committed)?;
         self.state = state;
         self.unemptied |= removes;
