@@ -5,9 +5,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { after, before } from "node:test";
+import { after } from "node:test";
 import { fileURLToPath } from "node:url";
 
+import { inTurn } from "../js/hooks.js";
 import { ended } from "./executable.js";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -37,7 +38,7 @@ class Server {
   /** One of these, for all tests of a file. */
   static forTests(...given) {
     const server = new this(...given);
-    before(() => server.start());
+    inTurn(() => server.start());
     after(() => server.remove());
     return server;
   }

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
+import { inTurn } from "../js/hooks.js";
 import { asked } from "./asked.js";
 import { launchChromium } from "./chromium.js";
 import { launchFirefox } from "./firefox.js";
@@ -40,7 +41,7 @@ export function inEachBrowser(define, browsers = BROWSERS) {
 export function served(...given) {
   const server = {};
   const now = () => given.map((one) => (typeof one === "function" ? one() : one));
-  before(async () => Object.assign(server, await serve(...now())));
+  inTurn(async () => Object.assign(server, await serve(...now())));
   after(() => server.close?.());
   return server;
 }

@@ -3,10 +3,11 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before } from "node:test";
+import { after } from "node:test";
 
 import { run } from "../js/command-line.js";
 import { scratchFolder } from "../js/folder.js";
+import { inTurn } from "../js/hooks.js";
 import { Aggregator, OWN_IDS } from "./aggregator.js";
 import { inChromium, isAsked } from "./asked.js";
 import { launchChromium } from "./chromium.js";
@@ -18,7 +19,7 @@ const folder = scratchFolder();
 const aggregator = Aggregator.forTests(JSON.parse(readFileSync(TASK, "utf8")), undefined, OWN_IDS);
 let browser;
 
-before(async () => {
+inTurn(async () => {
   const reports = join(folder, "reports.ldpr");
   const records = [join(ROOT, "examples/survey.csv"), "--insecure-seed", "1", "--output", reports];
   run("randomize", "--task", TASK, ...records);

@@ -8,7 +8,7 @@ import {
   appendFileSync, copyFileSync, cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
@@ -18,6 +18,7 @@ import { launchChromium } from "../browser/chromium.js";
 import { launchFirefox } from "../browser/firefox.js";
 import { openPage, PATIENCE } from "../browser/pages.js";
 import { serveUntilEnd } from "../browser/serve.js";
+import { inTurn } from "../js/hooks.js";
 import { Consumer, pack } from "./consumer.js";
 
 const EXAMPLES = fileURLToPath(new URL("../../examples", import.meta.url));
@@ -53,7 +54,7 @@ let tarball;
 /** The installed consumers, by source: several tests use some. */
 const installed = new Map();
 
-before(async () => {
+inTurn(async () => {
   tarball = pack();
   [digest] = (await aggregator.get("/tasks")).tasks;
   browsers = { Chromium: await launchChromium(), Firefox: await launchFirefox() };

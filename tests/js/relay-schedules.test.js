@@ -2,12 +2,13 @@
 // network fails. The relay and the aggregator are the real ones, behind a server that sees all that comes to them.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 
 import { init, Randomizer, Task } from "../../pkg/inline.js";
 import { Aggregator, OWN_IDS, Relay } from "../browser/aggregator.js";
 import { until } from "../browser/pages.js";
 import { bodyOf, listen } from "./answers.js";
+import { inTurn } from "./hooks.js";
 import { newDevice, openOn } from "./ledger-tools.js";
 import { LIMITS, RECORD, TASK } from "./task.js";
 
@@ -28,7 +29,7 @@ const underWay = new Set();
 const front = {};
 let randomizer;
 
-before(async () => {
+inTurn(async () => {
   // Without turns: left pages keep none, and tabs meet more often.
   Object.defineProperty(globalThis, "navigator", { value: undefined, configurable: true });
   await init();

@@ -1,12 +1,13 @@
 // Reports through a relay: the real client, the real relay and the real aggregator, which opens what is sealed here.
 
 import assert from "node:assert/strict";
-import { before, test } from "node:test";
+import { test } from "node:test";
 
 import { ArgumentError, init, Randomizer, Task } from "../../pkg/inline.js";
 import { Aggregator, OWN_IDS, Relay } from "../browser/aggregator.js";
 import { until } from "../browser/pages.js";
 import { answersUntilEnd } from "./answers.js";
+import { inTurn } from "./hooks.js";
 import { newDevice, openOn } from "./ledger-tools.js";
 import { LIMITS, numericColumns, RECORD, TASK } from "./task.js";
 
@@ -19,7 +20,7 @@ const relay = Relay.forTests(aggregator, BATCH);
 let task;
 let keys;
 
-before(async () => {
+inTurn(async () => {
   await init();
   task = Task.parse(TASK);
   keys = new Uint8Array(await (await fetch(`${relay.url}/keys`)).arrayBuffer());
