@@ -95,8 +95,9 @@ async function collect(count) {
   assert.equal(response.status, 200);
 }
 
-test("a visitor fills in a record, is asked, and sends its one report", async () => {
-  const { page, trouble } = await open();
+test("a visitor fills in a record, is asked, and sends its one report, whatever the tab", async () => {
+  const context = await browser.newContext();
+  const [{ page, trouble }, other] = [await open({ context }), await open({ context })];
   assert.equal(await section(page).getByText("through the relay").isVisible(), false);
 
   // Everything is reached by its label, and an example is filled in.
@@ -139,12 +140,14 @@ test("a visitor fills in a record, is asked, and sends its one report", async ()
   assert.match(await page.locator("#take-part-summary").textContent(), /^Not yet: there (is 1 report|are \d+ reports)/);
   assert.equal(await page.locator("#take-part-place").isVisible(), false, "no published components, no word of them");
 
-  // A reload is the same device.
+  // Another tab is the same device, and so is a reload.
+  await agree(other.page);
+  await other.page.getByText(/^Counted already/).waitFor();
   await page.reload();
   await page.getByText("This device has taken part: its one report counts.").waitFor();
   assert.equal(await takePart(page).isDisabled(), true);
   assert.equal(await aggregator.records(), before + 1);
-  assert.deepEqual(trouble, []);
+  assert.deepEqual([...trouble, ...other.trouble], []);
 });
 
 test("the visitor's own place among published patterns is computed on the device", async () => {
