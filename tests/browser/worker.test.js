@@ -74,7 +74,7 @@ inEachBrowser((name, browser) => {
   test("a page with a worker runs no WebAssembly itself", async () => {
     const compiled = async (entry) => {
       const { page } = await openPage();
-      const count = await page.evaluate(async ([entry, document, record]) => {
+      const { count, leaves, same } = await page.evaluate(async ([entry, document, record]) => {
         let count = 0;
         const names = ["compile", "compileStreaming", "instantiate", "instantiateStreaming", "Module", "Instance"];
         for (const name of names) {
@@ -82,12 +82,16 @@ inEachBrowser((name, browser) => {
           const proxy = { apply: counted("apply"), construct: counted("construct") };
           WebAssembly[name] = new Proxy(WebAssembly[name], proxy);
         }
-        const { init, Randomizer, Task } = await import(entry);
+        const { consent, init, Randomizer, Report, Task } = await import(entry);
         await init();
-        const report = await new Randomizer(await Task.parse(document), { maxEpsilon: 4 }).randomize(record);
-        return report.bytes.length ? count : undefined;
+        const task = await Task.parse(document);
+        const { bytes } = await new Randomizer(task, { maxEpsilon: 4 }).randomize(record);
+        const { taskDigest } = Report.fromBytes(bytes, task);
+        return { count, leaves: consent(task).leaves, same: taskDigest === task.digest };
       }, [entry, TASK, RECORD]);
       await page.close();
+      assert.match(leaves, /35 bytes.*height, plan/);
+      assert.ok(same);
       return count;
     };
     assert.equal(await compiled("/pkg/worker.js"), 0);
