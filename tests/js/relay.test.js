@@ -125,6 +125,7 @@ test("keys that are none, or one's own, are refused before anything is sent", as
   for (const bad of [new Uint8Array(), new Uint8Array([1]), new TextEncoder().encode("<html>"), x25519, own]) {
     const { status, error } = await takesPart({ relay: server.url, keys: bad });
     assert.deepEqual([status, error.code], ["pending", "answer"]);
+    if (bad === own) assert.match(error.message, /not that of `keys`/);
   }
   assert.equal(server.posts.length, 0);
   // Among others it finds its own: beside those of another suite, and of none.
