@@ -63,7 +63,7 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
     stale(element("trust-chart"), true);
     if (!seen) return;
     await controls.start({
-      begins: "",
+      begins: controls.status.textContent,
       work: (signal, progress) => show(section.values, signal, progress),
       failed: (message) => `No answer: ${message}. What you see is the previous answer.`,
     });
@@ -101,6 +101,7 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
     draw();
     stale(element("trust-chart"), false);
     if (!simulating) return "Predicted. Central methods are simulated on request.";
+    controls.status.textContent = "";
     controls.running = true;
     await kept.run(pool, signal, ({ done, total }) => {
       progress(done / total, `${done} of ${total} simulations done.`);
