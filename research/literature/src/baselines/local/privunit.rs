@@ -168,7 +168,7 @@ mod tests {
     /// Another program's figures, by the distribution functions of Beta laws, for records of norm 1 without a lift.
     #[test]
     fn second_moments_are_those_of_the_table() {
-        let manual = include_str!("../../../../../docs/privacy/optimality.md");
+        let manual = include_str!("../../../../docs/least-noise.md");
         let table = manual.split("## PrivUnit on the matrix").nth(1).unwrap();
         let mut rows = 0;
         for line in table.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| d ")) {
