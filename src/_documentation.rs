@@ -23,14 +23,15 @@ macro_rules! documents {
 [held out]: crate::_documentation::inference#the-method-is-chosen-on-reports-held-out
 [http-api]: https://docs.rs/crate/ldp-pca/latest/source/docs/http-api.md
 [inference]: crate::_documentation::inference
+[keys]: https://docs.rs/crate/ldp-pca/latest/source/docs/reference/json.md
 [not protected]: crate::_documentation::double_cap#what-it-does-not-protect-against
 [penalty]: crate::_documentation::penalty
 [rank test]: crate::_documentation::inference#the-rank-is-tested-one-component-after-the-other
 [recover]: crate::_documentation::recover
 [redrawn noise]: crate::_documentation::inference#the-interval-of---bootstrap
-[relay]: https://docs.rs/crate/ldp-pca/latest/source/docs/operate/run.md
+[relay]: https://docs.rs/crate/ldp-pca/latest/source/docs/operate/relay.md
 [share found]: crate::_documentation::prediction#share-found
-[shuffling]: https://docs.rs/crate/ldp-pca/latest/source/docs/operate/run.md
+[shuffling]: https://docs.rs/crate/ldp-pca/latest/source/docs/operate/relay.md
 [support]: crate::_documentation::solver#from-x-to-components
 [support conditions]: https://docs.rs/crate/ldp-pca/latest/source/src/recovery/support.rs
 [text files]: crate::_documentation::records#separators-of-text-files

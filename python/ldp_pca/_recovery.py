@@ -289,7 +289,7 @@ class Recovery(_Comparable):
         Where a bootstrap was asked for.
     held_out : dict or None
         What the components capture in reports that they were not found from, and what other methods do; None without
-        folds. Its keys are those of ``ldp-pca recover --json`` (docs/recover.md).
+        folds. Its keys are those of ``ldp-pca recover --json`` (docs/reference/json.md).
     rank_test : dict or None
         ``level``, ``draws`` and the ``components`` that were tested, with their ``p_value``: those that stand out and
         the first that does not. Components of one variance stand out like others, and are then ``ties``: only the space

@@ -93,7 +93,8 @@ impl PublicSample {
     /// -------
     /// dict
     ///     ``waves``, the prediction, with ``refused`` where the wave does not pay, and ``otherwise``, the same for
-    ///     samples with some other errors. The keys are those of ``ldp-pca task refine --json`` (docs/prediction.md).
+    ///     samples with some other errors. The keys are those of ``ldp-pca task refine --json``
+    ///     (docs/reference/json.md).
     ///
     /// Raises
     /// ------

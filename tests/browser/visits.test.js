@@ -1,6 +1,6 @@
 // Visits from "agree" to "counted" in real browsers, with everything that can go wrong. They check that the page learns
 // the truth about its report: it is counted once, never, or later, as the page was told. The table that this file
-// prints is in docs/visits.md, without the times and with like visits in one row.
+// prints is in research/docs/visits.md, without the times and with like visits in one row.
 
 import assert from "node:assert/strict";
 import { request as send } from "node:http";

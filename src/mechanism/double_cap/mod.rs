@@ -106,7 +106,7 @@ impl DoubleCap {
     }
 
     /// The J recommended for `epsilon`: the variance is within 5 % of the best for any number of candidates (the
-    /// table is in docs/privacy/double-cap.md), and a report at d = 100 still takes well under a millisecond.
+    /// table is in research/docs/bias.md), and a report at d = 100 still takes well under a millisecond.
     #[must_use]
     pub fn recommended_candidates(epsilon: Epsilon) -> u32 {
         match epsilon.value() {

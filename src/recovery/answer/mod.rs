@@ -76,7 +76,7 @@ const TOTAL_DEVIATIONS: f64 = 2.0;
 const EMPTY_DEVIATIONS: f64 = 2.0;
 
 /// The answer to a [`Question`], in four parts. What was not asked for, or is not known, is `None` in them. As JSON all
-/// parts are one flat document, and docs/recover.md has the meaning of every key.
+/// parts are one flat document, and docs/reference/json.md has the meaning of every key.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Answer {
     /// What was asked.

@@ -116,7 +116,8 @@ pub(super) struct Recover {
     format: Format,
 }
 
-/// An answer, what a second wave adds to it, and what was written of it. docs/recover.md has the meaning of every key.
+/// An answer, what a second wave adds to it, and what was written of it. docs/reference/json.md has the
+/// meaning of every key.
 #[derive(Default, Serialize)]
 pub(super) struct RecoverResult {
     #[serde(flatten)]

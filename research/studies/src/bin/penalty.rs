@@ -1,4 +1,5 @@
-//! The experiment behind the default penalty (docs/penalty.md): `cargo run --release -p ldp-pca-studies --bin penalty`.
+//! The experiment behind the default penalty (research/docs/penalties.md):
+//! `cargo run --release -p ldp-pca-studies --bin penalty`.
 //!
 //! Sparse populations are collected through the real mechanism, and the sparse problem is solved on each collection
 //! with the penalty `c τ √(ln d)` for several `c`, and with the cross-validated one. Prints a Markdown table of the
