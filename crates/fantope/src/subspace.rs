@@ -304,12 +304,23 @@ mod tests {
         assert!(matches!(captured_variance(&a, &DMatrix::zeros(2, 2)), Err(SubspaceError::Mismatch { .. })));
     }
 
+    /// Of one dimension and two ranks: the formulas would have a number for them.
+    #[test]
+    fn subspaces_of_different_rank_are_not_compared() {
+        let plane = Subspace::new(&DMatrix::identity(3, 2)).unwrap();
+        for (a, b) in [(&plane, &line(0.1)), (&line(0.1), &plane)] {
+            assert!(matches!(sin_theta_squared(a, b), Err(SubspaceError::Mismatch { .. })));
+            assert!(matches!(share_found(a, b, &DMatrix::identity(3, 3)), Err(SubspaceError::Mismatch { .. })));
+        }
+    }
+
     #[test]
     fn the_share_found_is_that_of_the_sines_where_components_have_one_variance() {
         let turned = DMatrix::from_fn(4, 2, |row, column| f64::from(u8::from(row == column)) + 0.1 * row as f64);
         for rank in [1, 2] {
             let best = Subspace::new(&DMatrix::identity(4, rank)).unwrap();
             let found = Subspace::new(&turned.columns(0, rank).into_owned()).unwrap();
+            let beside = Subspace::new(&DMatrix::<f64>::identity(4, 4).columns(2, rank).into_owned()).unwrap();
             let covariance = DMatrix::from_fn(4, 4, |row, column| match (row == column, row < rank) {
                 (true, true) => 3.0,
                 (true, false) => 0.5,
@@ -321,6 +332,9 @@ mod tests {
             assert!((share - expected).abs() < 1e-14 && share < 0.99, "{share} {expected}");
             assert!(share_found(&found, &line(0.0), &covariance).is_err());
             assert_eq!(share_found(&best, &best, &covariance).unwrap(), Some(1.0));
+            // Worse than a random one has on average.
+            let share = share_found(&beside, &best, &covariance).unwrap().unwrap();
+            assert!((share - (1.0 - 1.0 / (1.0 - k / 4.0))).abs() < 1e-14 && share < 0.0, "{share}");
         }
     }
 
