@@ -375,8 +375,13 @@ mod tests {
         matrix[(2, 1)] = f64::INFINITY;
         let refused = EigenError::NotFinite { row: 2, column: 1, value: f64::INFINITY };
         assert_eq!(symmetric_eigenvalues(&matrix), Err(refused));
-        matrix[(2, 1)] = f64::NAN;
-        assert!(matches!(symmetric_eigen(&matrix), Err(EigenError::NotFinite { .. })));
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            for place in 0..4 {
+                let mut matrix = DMatrix::<f64>::identity(2, 2);
+                matrix[place] = bad;
+                assert!(matches!(symmetric_eigen(&matrix), Err(EigenError::NotFinite { .. })), "{place} {bad}");
+            }
+        }
     }
 
     #[test]
