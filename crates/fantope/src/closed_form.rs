@@ -2,7 +2,7 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use super::outcome::{DualMatrix, FantopeSolution, Found, SolverStatus};
+use super::outcome::{DualMatrix, FantopeSolution, Found};
 use super::scaled::ScaledProblem;
 use super::{FantopeError, FantopeProblem};
 use crate::linalg::{sort_rows, sorted_descending, symmetric_eigen};
@@ -23,10 +23,7 @@ pub(super) fn closed_form(
     } else {
         return Ok(None);
     };
-    let solution = FantopeSolution::new(problem, scaled, found)?;
-    let optimal = solution.relative_gap <= tolerance;
-    let status = if optimal { SolverStatus::Optimal } else { SolverStatus::Stalled };
-    Ok(Some(FantopeSolution { status, ..solution }))
+    Ok(Some(FantopeSolution::new(problem, scaled, found)?.within(tolerance)))
 }
 
 /// `Z` cancels every off-diagonal entry it may, so `S − Z` is diagonal where it matters: with `k = d` only the trace

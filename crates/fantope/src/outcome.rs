@@ -204,7 +204,8 @@ pub(super) struct Found {
 
 impl FantopeSolution {
     /// What another solver found, with its certificate: a feasible `X`, its sparse twin `Y` and a dual matrix `Z`,
-    /// `d × d` each, in the units of the estimate. Status and iterations are as of a solution in closed form.
+    /// `d × d` each, in the units of the estimate. It is stalled where the gap is wider than the tolerance, and says
+    /// nothing of iterations.
     ///
     /// # Errors
     ///
@@ -212,6 +213,7 @@ impl FantopeSolution {
     /// or [`FantopeError::Eigen`] for other matrices. Whether `X` is feasible is the caller's to know.
     pub fn certified(
         problem: &FantopeProblem,
+        tolerance: f64,
         x: &FantopeProjection,
         y: DMatrix<f64>,
         z: DMatrix<f64>,
@@ -231,7 +233,13 @@ impl FantopeSolution {
             dual: DualMatrix { rows: rows.clone(), block: z, cross: Vec::new() },
             rows,
         };
-        Self::new(problem, &scaled, found)
+        Ok(Self::new(problem, &scaled, found)?.within(tolerance))
+    }
+
+    /// Optimal or stalled, as the gap is.
+    pub(super) fn within(self, tolerance: f64) -> Self {
+        let optimal = self.relative_gap <= tolerance;
+        Self { status: if optimal { SolverStatus::Optimal } else { SolverStatus::Stalled }, ..self }
     }
 
     /// Computes components and support of a solution that was found exactly and without an iteration.

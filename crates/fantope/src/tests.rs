@@ -73,11 +73,14 @@ fn what_another_solver_found_is_certified_as_its_own() {
     let solution = solve(&problem);
     let x = project_onto_fantope(&solution.feasible(), problem.rank()).unwrap();
     let (y, z) = (x.matrix.clone(), solution.dual_matrix(&problem).unwrap());
-    let found = FantopeSolution::certified(&problem, &x, y.clone(), z.clone()).unwrap();
+    let found = FantopeSolution::certified(&problem, 1e-6, &x, y.clone(), z.clone()).unwrap();
     assert_certified(&problem, &found);
+    // Without a dual matrix the gap is wide, and says so.
+    let wide = FantopeSolution::certified(&problem, 1e-6, &x, y.clone(), DMatrix::zeros(20, 20)).unwrap();
+    assert!(wide.status == SolverStatus::Stalled && wide.relative_gap > 0.1, "{}", wide.relative_gap);
     assert!(found.relative_gap < 1e-6 && (found.objective - solution.objective).abs() < 1e-9);
     for (y, z) in [(DMatrix::zeros(1, 1), z), (y, DMatrix::zeros(1, 1))] {
-        let refused = FantopeSolution::certified(&problem, &x, y, z);
+        let refused = FantopeSolution::certified(&problem, 1e-6, &x, y, z);
         assert_eq!(refused, Err(FantopeError::ShapeMismatch { rows: 1, columns: 1, dimension: 20 }));
     }
 }

@@ -64,7 +64,7 @@ pub(super) fn solve(problem: &FantopeProblem, tolerance: f64, most: usize) -> Re
             break;
         }
     }
-    let mut solution = FantopeSolution::certified(problem, &best, y, proof)?;
+    let mut solution = FantopeSolution::certified(problem, tolerance, &best, y, proof)?;
     solution.iterations = iterations;
     Ok(solution)
 }
