@@ -71,7 +71,7 @@ pub(super) fn solve(problem: &FantopeProblem, tolerance: f64, most: usize) -> Re
 
 #[cfg(test)]
 mod tests {
-    use ldp_pca::recovery::Rank;
+    use ldp_pca::recovery::{Rank, SolverStatus};
 
     use super::*;
 
@@ -83,26 +83,39 @@ mod tests {
         })
     }
 
-    /// Until it ends, the gap is certified and never widens.
+    /// No structure at all: slow to solve.
+    fn noise() -> DMatrix<f64> {
+        DMatrix::from_fn(20, 20, |i, j| ((i * j) as f64 * 1.7 + (i + j) as f64 * 0.3).sin())
+    }
+
+    fn problem(matrix: &DMatrix<f64>, penalty: f64) -> FantopeProblem {
+        FantopeProblem::new(matrix, Rank::new(2).unwrap(), Penalty::new(penalty).unwrap()).unwrap()
+    }
+
     #[test]
     fn it_comes_to_the_certified_solution() {
-        let problem = |penalty: f64| {
-            FantopeProblem::new(&spiked(), Rank::new(2).unwrap(), Penalty::new(penalty).unwrap()).unwrap()
-        };
-        let certified = FantopeSolver::default().solve(&problem(0.2)).unwrap();
-        let after = |most| solve(&problem(0.2), 1e-5, most).unwrap();
-        let gaps = [10, 20, 30, 10_000].map(|most| {
-            let found = after(most);
-            assert!(found.objective <= certified.dual_bound && found.dual_bound >= certified.objective);
-            assert!(found.iterations == most || found.relative_gap <= 1e-5, "{}", found.iterations);
-            found.relative_gap
-        });
-        assert!(gaps.is_sorted_by(|before, after| before >= after) && gaps[3] <= 1e-5, "{gaps:?}");
-        let found = after(10_000);
+        let certified = FantopeSolver::default().solve(&problem(&spiked(), 0.2)).unwrap();
+        let found = solve(&problem(&spiked(), 0.2), 1e-5, 10_000).unwrap();
+        assert!(found.relative_gap <= 1e-5 && found.iterations < 10_000, "{}", found.relative_gap);
         assert_eq!(found.support, certified.support);
         assert!((found.feasible() - certified.feasible()).norm() < 0.1);
         for penalty in [0.0, 9.0] {
-            assert_eq!(solve(&problem(penalty), 1e-7, 100).unwrap().iterations, 0, "{penalty}");
+            assert_eq!(solve(&problem(&spiked(), penalty), 1e-7, 100).unwrap().iterations, 0, "{penalty}");
         }
+    }
+
+    /// Iterations that run out leave a gap that is certified, and more of them a narrower one: 0.055, 0.024 and 0.013,
+    /// and 1e-5 after 760.
+    #[test]
+    fn more_iterations_narrow_a_certified_gap() {
+        let problem = problem(&noise(), 0.3);
+        let certified = FantopeSolver::default().solve(&problem).unwrap();
+        let [gaps @ .., last] = [10, 20, 30, 10_000].map(|most| {
+            let found = solve(&problem, 1e-5, most).unwrap();
+            assert!(found.objective <= certified.dual_bound && found.dual_bound >= certified.objective);
+            assert_eq!(found.iterations == most, found.status == SolverStatus::Stalled, "{}", found.iterations);
+            found.relative_gap
+        });
+        assert!(gaps.is_sorted_by(|before, after| before > after) && gaps[2] > 1e-3 && last <= 1e-5, "{gaps:?} {last}");
     }
 }
