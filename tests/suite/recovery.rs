@@ -109,6 +109,8 @@ proptest! {
         prop_assert!(problem.infeasibility(&solution.feasible()).unwrap() <= 1e-9);
         let bound = problem.dual_bound(&solution.dual_matrix(&problem).unwrap()).unwrap();
         prop_assert!((bound - solution.dual_bound).abs() <= 1e-9 * (1.0 + bound.abs()));
+        let value = problem.objective(&solution.feasible()).unwrap();
+        prop_assert!((value - solution.objective).abs() <= 1e-9 * (1.0 + bound.abs()));
         let thresholded = soft_threshold(&matrix, problem.penalty()) * 1e6;
         for other in [symmetric(matrix.nrows(), &seeds), matrix.clone(), thresholded] {
             let feasible = project_onto_fantope(&other, problem.rank()).unwrap().matrix;
