@@ -66,11 +66,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     let dimension = arguments.dimension;
     let rank = Rank::new(arguments.rank)?;
     let gap = arguments.gap.unwrap_or_else(|| SpikedModel::gap_of_signal(10.0, dimension, rank));
+    let largest = 1.0 / arguments.rank as f64;
+    if !(gap > 0.0 && gap <= largest) {
+        let problem = format!("the gap is {gap}: the spikes stand out by more than 0 and at most {largest}");
+        return Err(problem.into());
+    }
     let (noise, usual_factor) = match arguments.reports {
         Some(reports) => (deviation_of_reports(dimension, reports)?, DEFAULT_PENALTY_FACTOR),
         None => (gap / (arguments.hardness * (dimension as f64).sqrt()), 0.5),
     };
     let factor = arguments.factor.unwrap_or(usual_factor);
+    let penalty = default_penalty(noise, dimension, factor)?;
 
     let mut rng = ChaCha8Rng::seed_from_u64(arguments.seed);
     let model = SpikedModel::draw(dimension, rank, 10.0, Some(arguments.sparsity), &mut rng)?;
@@ -87,7 +93,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "gap": gap,
         "noise": noise,
         "factor": factor,
-        "penalty": default_penalty(noise, dimension, factor)?.value(),
+        "penalty": penalty.value(),
         "seed": arguments.seed,
     });
     println!("{description:#}");
