@@ -52,14 +52,14 @@ fn copy_all(root: &Path, part: &Path, progress: Progress<'_>) -> Result<BackedUp
     make_folders(part)?;
     let mut done = BackedUp::default();
     let mut meter = Meter::new(progress, all_folders(root)?.iter().map(|(folder, ..)| folder));
-    // Once more for those that were deleted before they were copied.
-    for again in [false, true] {
+    // Once more for those that were deleted before they were copied, also where another one of the same task was put in
+    // their place: better twice than never.
+    for _ in 0..2 {
         for (from, digest, deleted) in all_folders(root)? {
-            let served = task_folder(part, digest);
-            let is_there = again && served.exists();
-            let to = deleted.map_or(served, |since| deleted_folder(part, &DeletedTask { digest, key: since, since }));
+            let named = |since| deleted_folder(part, &DeletedTask { digest, key: since, since });
+            let to = deleted.map_or_else(|| task_folder(part, digest), named);
             // It may have been deleted or erased meanwhile, also while it was copied.
-            if is_there || to.exists() || !from.exists() {
+            if to.exists() || !from.exists() {
                 continue;
             }
             make_folder(&to).at("make", &to)?;

@@ -6,8 +6,8 @@ use std::thread;
 
 use super::super::maintenance::backup;
 use super::model::{exported, folder, open, options, problems};
-use crate::store::tests::{commit, dense, reports, sum};
-use crate::store::{Damage, FolderOptions, FolderStore, ReportStore};
+use crate::store::tests::{commit, compact, dense, reports, sum};
+use crate::store::{Damage, Erase, FolderOptions, FolderStore, ReportStore, TaskSettings};
 
 #[test]
 fn an_export_and_a_backup_are_of_a_prefix_that_has_all_that_was_acknowledged() {
@@ -41,4 +41,22 @@ fn an_export_and_a_backup_are_of_a_prefix_that_has_all_that_was_acknowledged() {
         }
     });
     assert!(backup(&root, &place.path().join("copy 0"), &mut |_, _| {}).is_err(), "it is there");
+}
+
+#[test]
+fn a_backup_has_the_reports_of_a_task_that_is_deleted_and_put_again_meanwhile() {
+    let (place, both) = (folder(), [compact(), dense()]);
+    let root = place.path().join("data");
+    let store = FolderStore::open(&root, &both, options()).unwrap();
+    both.iter().for_each(|task| _ = commit(&store, task, &reports(task, 4, 9)).unwrap());
+    let last = store.tasks().pop().unwrap().task().clone();
+    let copied = backup(&root, &place.path().join("copy"), &mut |done, _| {
+        // The other one is copied.
+        if done > 0 && store.deleted().unwrap().is_empty() {
+            assert!(store.delete(last.digest(), Erase::AfterGrace).unwrap());
+            store.put(last.clone(), TaskSettings::default()).unwrap();
+        }
+    });
+    let copied = copied.unwrap();
+    assert_eq!((copied.tasks, copied.reports), (3, 18));
 }
