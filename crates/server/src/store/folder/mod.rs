@@ -141,9 +141,10 @@ impl FolderStore {
             return Err(StoreError::SecondWave { first, second });
         }
         // It is there if an addition failed after it was made.
-        let is_new = !task_folder(&self.root, digest).exists();
+        let folder = task_folder(&self.root, digest);
+        let is_new = !folder.exists();
         if is_new {
-            make_task(&self.root, task, &settings)?;
+            self.moved(&folder, make_task(&self.root, task, &settings))?;
         }
         let task = self.open_task(digest)?;
         if !is_new {
@@ -159,7 +160,16 @@ impl FolderStore {
         let from = task_folder(&self.root, digest);
         let named = |since| deleted_folder(&self.root, &DeletedTask { digest, key: since, since });
         let to = (unix_time()..).map(named).find(|to| !to.exists()).unwrap_or_default();
-        move_folder(&from, &to).at("put aside", &from)
+        self.moved(&to, move_folder(&from, &to).at("put aside", &from))
+    }
+
+    /// Has the server stop where a folder has its new name, and it is unknown whether it has it on the disk.
+    fn moved(&self, to: &Path, moved: Result<(), StoreError>) -> Result<(), StoreError> {
+        moved.inspect_err(|error| {
+            if to.exists() {
+                self.options.failed.send_replace(Some(error.to_string()));
+            }
+        })
     }
 
     fn find(&self, digest: TaskDigest) -> Option<Arc<FolderTask>> {

@@ -202,6 +202,22 @@ fn a_deletion_that_fails_changes_nothing() {
     }
 }
 
+/// The folder is moved, and only root can open the one that it is in now, to sync it.
+#[cfg(unix)]
+#[test]
+fn a_deletion_that_may_not_be_on_the_disk_is_told_to_the_server() {
+    use std::os::unix::fs::PermissionsExt;
+    let (task, options) = (compact(), options());
+    let (root, _) = filled(&task);
+    let store = FolderStore::open(root.path(), &[], options.clone()).unwrap();
+    let allow = |rights| fs::set_permissions(root.path().join("deleted"), fs::Permissions::from_mode(rights)).unwrap();
+    allow(0o300);
+    let deleted = store.delete(task.digest(), Erase::AfterGrace);
+    allow(0o700);
+    assert_eq!(store.deleted().unwrap().len(), 1);
+    assert_eq!(options.failed.borrow().is_some(), deleted.is_err());
+}
+
 #[test]
 fn a_database_whose_log_is_gone_is_repaired() {
     let (root, _) = filled(&compact());
