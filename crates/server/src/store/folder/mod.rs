@@ -301,7 +301,8 @@ fn make_folders(root: &Path) -> Result<(), StoreError> {
         return Err(StoreError::refused(root, "its path is not UTF-8, as SQLite needs it: give it another name"));
     }
     ["tasks", "deleted"].iter().try_for_each(|name| make_folder(&root.join(name)).at("make", root))?;
-    [root, folder_of(root)].into_iter().try_for_each(sync_folder).at("make", root)
+    // What a killed process moved to the tasks is on the disk before the reports that it gets.
+    [root, folder_of(root), root.join("tasks").as_path()].into_iter().try_for_each(sync_folder).at("make", root)
 }
 
 /// The names in a folder of a store. One that is not text is not one of ours.
