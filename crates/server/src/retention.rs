@@ -22,15 +22,16 @@ const SWEEP: Duration = Duration::from_secs(600);
 /// How long its readings must agree.
 const AGREEMENT: Duration = Duration::from_secs(3600);
 
-/// Deletes a task, on request or because its time is over: how many reports it had, or `None` when there was none.
+/// Deletes a task, on request or because its time is over. Whether there was one, and how many reports it had: nobody
+/// counts those of a task that was deleted before and is erased now.
 pub(super) fn delete(
     app: &App,
     task: TaskDigest,
     erase: Erase,
     asked: Option<(&str, &str)>,
-) -> Result<Option<u64>, StoreError> {
+) -> Result<(bool, Option<u64>), StoreError> {
     let erase = if app.config.deletion_grace.is_zero() { Erase::Now } else { erase };
-    let records = app.store.task(task).map_or(0, |reports| reports.counts().records);
+    let records = app.store.task(task).map(|reports| reports.counts().records);
     let deleted = app.store.delete(task, erase)?;
     app.forget(task);
     if deleted {
@@ -38,7 +39,7 @@ pub(super) fn delete(
         let (who, request) = asked.unzip();
         tracing::warn!(%task, who, request, records, erased_after_seconds = seconds, "the task is deleted");
     }
-    Ok(deleted.then_some(records))
+    Ok((deleted, records))
 }
 
 /// Reads the clock regularly, without end.
@@ -77,9 +78,9 @@ impl Readings {
                     "the task's retention is over by the clock: it is deleted if the clock goes on saying so"
                 ),
                 Agreement::Full => match delete(app, task, Erase::AfterGrace, None) {
-                    Ok(Some(records)) => note(app, "task-delete", task, Some(records)),
+                    Ok((true, records)) => note(app, "task-delete", task, records),
                     // Another aggregator was first.
-                    Ok(None) => {}
+                    Ok((false, _)) => {}
                     Err(error) => {
                         let text = "cannot delete a task whose retention is over; it is tried again";
                         tracing::warn!(%task, %error, "{text}");

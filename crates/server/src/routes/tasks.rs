@@ -153,8 +153,10 @@ pub(super) async fn delete(
     let Ok(digest) = id.parse::<TaskDigest>() else { return Err(Problem::unknown_task(&id)) };
     let erase = if flag(query, "now")? { Erase::Now } else { Erase::AfterGrace };
     let delete = move || retention::delete(&app, digest, erase, Some((&who, request.as_str())));
-    let reports = blocking(delete).await?.map_err(|error| not_stored(&error))?;
-    let reports = Some(reports.ok_or_else(|| Problem::unknown_task(&id))?);
+    let (deleted, reports) = blocking(delete).await?.map_err(|error| not_stored(&error))?;
+    if !deleted {
+        return Err(Problem::unknown_task(&id));
+    }
     let note = Audited { reports, now: Some(erase == Erase::Now), ..Audited::default() };
     Ok((Extension(note), StatusCode::NO_CONTENT).into_response())
 }
