@@ -3,7 +3,8 @@
 //! ```text
 //! lock                        held while a server has the folder open
 //! tasks/<digest>/             a task: `reports.sqlite` ([`database`]), and `changes`, which counts its changes
-//! deleted/<digest>.<seconds>/ a task deleted at that time by this move, until its grace period is over
+//! deleted/<digest>.<seconds>.<checksum>/
+//!                             a task deleted at that time by this move, until its grace period is over
 //! ```
 //!
 //! A report is acknowledged after the transaction that has it is on the disk (`writer`). Everything that waits when the
@@ -290,9 +291,11 @@ fn task_folder(root: &Path, task: TaskDigest) -> PathBuf {
     root.join("tasks").join(task.to_string())
 }
 
-/// The folder of a deleted task.
+/// The folder of a deleted task. What says when it was deleted has a checksum, as all that the store keeps.
 fn deleted_folder(root: &Path, task: &DeletedTask) -> PathBuf {
-    root.join("deleted").join(format!("{}.{}", task.digest, task.since))
+    let named = format!("{}.{}", task.digest, task.since);
+    let checksum = crc32fast::hash(named.as_bytes());
+    root.join("deleted").join(format!("{named}.{checksum:08x}"))
 }
 
 /// Makes the folders of a store, unless they are there.
@@ -322,18 +325,30 @@ fn task_folders(root: &Path) -> Result<Vec<TaskDigest>, StoreError> {
     Ok(digests)
 }
 
-/// The tasks that were deleted and are not erased yet.
+/// The tasks that were deleted and are not erased yet. A name that is damaged is an error: what it names would never be
+/// erased, or too early.
 fn deleted(root: &Path) -> Result<Vec<DeletedTask>, StoreError> {
-    let task = |name: &String| {
-        let (digest, since) = name.split_once('.')?;
-        let since = since.parse().ok()?;
-        Some(DeletedTask { digest: digest.parse().ok()?, key: since, since })
-    };
     let folder = root.join("deleted");
     if !folder.exists() {
         return Ok(Vec::new());
     }
-    Ok(names(&folder)?.iter().filter_map(task).collect())
+    let read = |name: &String| {
+        let mut parts = name.split('.');
+        let (digest, since) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        Some(DeletedTask { digest, key: since, since })
+    };
+    let checked = |name: &String| match read(name) {
+        Some(task) if deleted_folder(root, &task).ends_with(name) => Ok(task),
+        task => {
+            let right = task.map(|task| deleted_folder(root, &task).display().to_string());
+            let remedy = right.map_or("move it away".to_owned(), |right| {
+                format!("if its digest and the time of its deletion are right, rename it to {right}")
+            });
+            Err(StoreError::refused(&folder.join(name), format!("no deletion gave it this name: {remedy}")))
+        }
+    };
+    let ended = format!(".{ERASING}");
+    names(&folder)?.iter().filter(|name| !name.ends_with(&ended)).map(checked).collect()
 }
 
 /// Makes the folder of a task: whole or not at all.

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 use super::super::database::FILE;
-use super::super::maintenance::{Acknowledged, acknowledge, backup, merge, repair, restore};
+use super::super::maintenance::{Acknowledged, acknowledge, backup, merge, repair, restore, verify};
 use super::super::{FolderStore, deleted_folder, task_folder};
 use super::model::{copy_folder, exported, files_below, folder, open, options, problems, quiet};
 use crate::store::tests::{commit, committed, compact, dense, reports, sum};
@@ -141,6 +141,21 @@ fn a_deleted_task_comes_back_whole_or_says_what_it_lacks() {
     let restored = restore(root.path(), task.digest()).unwrap();
     assert_eq!((restored.reports, restored.damage.len()), (49, 1));
     assert_eq!(damage(root.path(), &task).places, restored.damage);
+
+    // A time of deletion that is another one, and a digest that is none.
+    let (root, _, folder) = made();
+    let name = folder.file_name().unwrap().to_str().unwrap();
+    let (digest, since) = name.split_once('.').unwrap();
+    for damaged in [format!("{digest}.0{since}"), format!("{digest}.2{}", &since[1..]), format!("g{}", &name[1..])] {
+        let other = folder.with_file_name(damaged);
+        fs::rename(&folder, &other).unwrap();
+        let error = verify(root.path(), &mut |_, _| {}).unwrap_err().to_string();
+        assert!(error.contains("no deletion gave it this name"), "{error}");
+        assert!(restore(root.path(), task.digest()).is_err());
+        assert!(open(root.path()).unwrap().deleted().is_err());
+        fs::rename(other, &folder).unwrap();
+    }
+    assert_eq!(restore(root.path(), task.digest()).unwrap().reports, 49);
 
     for erased in [false, true] {
         let (root, all, folder) = made();
