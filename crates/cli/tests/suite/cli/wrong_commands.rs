@@ -83,6 +83,8 @@ fn folder() -> Folder {
     folder.write("cut.json", &folder.read("task.json")[..100]);
     folder.write("cut.ldpr", &folder.read("reports.ldpr")[..50]);
     folder.write("sheet.xlsx", "PK\u{3}\u{4} and more");
+    folder.write("arrays.npz", "PK\u{3}\u{4}----------------------\u{5}\0\0\0a.npy");
+    folder.write("old.feather", "FEA1\0\0\0\0");
     folder.write("2-by-2.npy", npy_matrix(&[&[2.0, 1.0], &[1.0, 2.0]]));
     folder.write("1-by-2.npy", npy_matrix(&[&[2.0, 1.0]]));
     folder.write("vector.npy", npy("<f8", false, "(4,)", &[0; 32]));
