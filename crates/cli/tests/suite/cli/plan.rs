@@ -66,6 +66,17 @@ fn a_public_sample_says_what_a_task_costs() {
     assert!(plan["sample"]["settings"].as_array().unwrap().iter().all(|setting| setting["schema"] == "task"), "{plan}");
 }
 
+/// `simulate` draws what `plan` is about: 12 trials of 2 components in 20 features have a mean to some 7 %.
+#[test]
+fn a_plan_about_a_mean_is_what_a_simulation_measures() {
+    let folder = Folder::new();
+    let common = "--dimension 20 --rank 2 --epsilon 4 --centre --mean-share 0.5 --records 40000";
+    let plan = folder.json(&format!("plan {common} --spectrum 0.294,0.294"));
+    let simulated = folder.json(&format!("simulate {common} --trials 12 --reports drawn"));
+    let ratio = number(&plan["predicted"]["sin_theta_squared"]) / number(&simulated["sin_theta_squared"]["mean"]);
+    assert!((0.8..1.25).contains(&ratio), "{ratio}");
+}
+
 #[test]
 fn another_collection_is_planned_from_what_was_collected() {
     let folder = collected_by(3000, "");

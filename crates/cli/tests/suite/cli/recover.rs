@@ -126,6 +126,22 @@ fn a_reference_is_compared_bounded_and_as_it_is() {
     assert!(text.contains("captured nothing of the variance") && !text.contains("NaN"), "{text}");
 }
 
+/// The variance of what is written along the first component is the eigenvalue that the answer has of it.
+#[test]
+fn the_covariance_is_written_as_it_is_and_denoised() {
+    let folder = collected_by(3000, "--folds 1");
+    for (denoise, values) in [("none", "/eigenvalues/0"), ("frobenius", "/covariance/eigenvalues/0")] {
+        let line = format!("recover a.ldpa -t task.json --rank 1 --covariance s.json --denoise {denoise}");
+        let result = folder.json(&line);
+        let written: Value = serde_json::from_slice(&folder.read("s.json")).unwrap();
+        let first = numbers(&result["components"][0]);
+        let along = |row: &Value| numbers(row).iter().zip(&first).map(|(entry, own)| entry * own).sum::<f64>();
+        let rows = written["covariance"].as_array().unwrap();
+        let variance: f64 = rows.iter().zip(&first).map(|(row, own)| own * along(row)).sum();
+        assert!((variance - number(result.pointer(values).unwrap())).abs() < 1e-11, "{denoise}: {variance} {result}");
+    }
+}
+
 /// Nobody has to read the sums of two waves to know it: here none are there.
 #[test]
 fn what_the_answer_of_two_waves_does_not_use_is_refused() {
