@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use clap::Args;
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use super::error::Result;
 use super::files;
@@ -43,14 +42,20 @@ pub(super) struct Encode {
 
 /// What was written of records.
 #[derive(Serialize)]
-pub(super) struct Written {
+pub(super) struct Written<T> {
     #[serde(flatten)]
     pub(super) counts: Counts,
     /// What else programs are told.
     #[serde(flatten)]
-    pub(super) beside: Value,
+    pub(super) beside: T,
     pub(super) seconds: f64,
     pub(super) output: Target,
+}
+
+#[derive(Serialize)]
+struct Features {
+    dimension: usize,
+    bounded: bool,
 }
 
 impl Encode {
@@ -61,13 +66,13 @@ impl Encode {
             records::features(&self.records, &task, self.bounded, &self.reading.of_device(task.schema()), visit)
         })?;
         note("note: these features are as private as the records");
-        let beside = json!({"dimension": task.dimension(), "bounded": self.bounded});
+        let beside = Features { dimension: task.dimension(), bounded: self.bounded };
         let result = Written { counts, beside, seconds: started.elapsed().as_secs_f64(), output: self.output };
         self.format.print(&result, |result| result.text(&plural(task.dimension() as u64, "feature")))
     }
 }
 
-impl Written {
+impl<T> Written<T> {
     /// In words, where each record has so many features or scores.
     pub(super) fn text(&self, what: &str) -> String {
         let Self { counts, seconds, output, .. } = self;

@@ -1,10 +1,10 @@
 //! The `scores` command: the places of records among published components.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use serde_json::json;
 
 use super::encode::Written;
 use super::error::Result;
@@ -48,7 +48,7 @@ impl Scores {
             records::read(&self.records, schema, &reading, |features| visit(&components.scores(&features)?))
         })?;
         note("note: these scores are as private as the records");
-        let (beside, seconds) = (json!({"rank": rank}), started.elapsed().as_secs_f64());
+        let (beside, seconds) = (BTreeMap::from([("rank", rank)]), started.elapsed().as_secs_f64());
         let result = Written { counts, beside, seconds, output: self.output };
         self.format.print(&result, |result| result.text(&plural(rank as u64, "score")))
     }
