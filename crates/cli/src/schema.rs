@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::choice::{Choice, one_of};
 use super::error::{CliError, Result};
 use super::files;
-use super::output::{Format, first, grouped, note, plural, wrote};
+use super::output::{Format, first, fitted, grouped, note, plural, wrote};
 use super::records::{self, Opening, RecordFile, Row, looks_like_names};
 use super::table::{self, Align, Table};
 use super::writing::{self, Kind, Target};
@@ -192,12 +192,12 @@ impl Infer {
         for warning in &result.warnings {
             note(format_args!("warning: {}", warning.message));
         }
-        self.format.print(&result, |result| {
+        self.format.print_laid_out(&result, |result| {
             let text = result.text();
             if result.output.is_some() {
-                return text;
+                return fitted(&text);
             }
-            // Standard output has the schema alone.
+            // Standard output has the schema alone, whose lines are not broken.
             note(text.trim_end());
             json
         })
