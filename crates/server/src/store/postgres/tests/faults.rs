@@ -179,10 +179,11 @@ fn a_session_that_stands_still_is_given_up() {
     let options = PostgresOptions { patience: Duration::from_secs(1), ..PostgresOptions::default() };
     let aggregator = Aggregator::open_with(&cluster.address(), &[], options).unwrap();
     // The follower's, which is the newest.
-    let session = watcher.query(
-        "SELECT pid FROM pg_stat_activity WHERE query LIKE '%pg_snapshot_xmin%' AND pid <> pg_backend_pid()
-            ORDER BY backend_start DESC LIMIT 1",
-    );
+    let newest = "SELECT pid FROM pg_stat_activity WHERE query LIKE '%pg_snapshot_xmin%' AND pid <> pg_backend_pid()
+        ORDER BY backend_start DESC LIMIT 1";
+    let follower = || watcher.query(&format!("SELECT coalesce(({newest}), 0)"));
+    eventually("it has asked what is new", || follower() != "0");
+    let session = follower();
     let signal = |name: &str| assert!(Command::new("kill").args([name, &session[..]]).status().unwrap().success());
     signal("-STOP");
     watcher.commit(&task, &reports(&task, 15, 10)).unwrap();
