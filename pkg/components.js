@@ -104,7 +104,7 @@ function spelled(text) {
   return /^(true|false)$/i.test(text) ? text.toLowerCase() : text.replace(/^(-?\d+)\.0+$/, "$1");
 }
 
-/** The features over their norm, by the operations of docs/wire-format.md. */
+/** The features over their norm, by the operations of docs/reference/wire-format.md. */
 function withNormOne(features) {
   const largest = Math.max(LEAST, ...features.map(Math.abs));
   const relative = features.map((feature) => feature / largest);
@@ -120,7 +120,7 @@ function namesOf(columns, member) {
   });
 }
 
-/** The document, if it is as docs/wire-format.md says. */
+/** The document, if it is as docs/reference/wire-format.md says. */
 function read(json) {
   if (new Blob([json]).size > 2 ** 24) throw new Error("over 2^24 bytes");
   const document = JSON.parse(json);

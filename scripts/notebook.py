@@ -1,4 +1,4 @@
-"""Runs docs/notebook.ipynb and writes its outputs, or compares them with those that are there.
+"""Runs docs/start/notebook.ipynb and writes its outputs, or compares them with those that are there.
 
 usage: .tools/python/bin/python scripts/notebook.py [--check]   (with the wheel installed)
 
@@ -17,7 +17,7 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 
-NOTEBOOK = Path(__file__).parents[1] / "docs/notebook.ipynb"
+NOTEBOOK = Path(__file__).parents[1] / "docs/start/notebook.ipynb"
 # The kernel's own file, and so the line that a warning names.
 PLACE = re.compile(r"^\S*ipykernel_\d+\S*:\d+: ", re.MULTILINE)
 NUMBER = re.compile(r"\d[\d,]*\.?\d*(?:e[-+]?\d+)?")

@@ -8,7 +8,7 @@ macro_rules! documents {
         #[doc = "\
 [Gaussian]: crate::_documentation::gaussian
 [Gaussian module]: crate::mechanism::gaussian
-[about a mean]: crate::_documentation::prediction#about-an-estimated-mean
+[about a mean]: crate::_documentation::how_many_people#about-an-estimated-mean
 [assumptions of Gaussian]: crate::_documentation::gaussian#assumptions
 [assumptions of double-cap]: crate::_documentation::double_cap#assumptions
 [bias]: crate::_documentation::double_cap#how-unbiased-the-estimate-is
@@ -21,7 +21,7 @@ macro_rules! documents {
 [family law]: crate::_documentation::inference#several-epsilons
 [feature test]: crate::_documentation::inference#the-features-that-take-part
 [held out]: crate::_documentation::inference#the-method-is-chosen-on-reports-held-out
-[http-api]: https://docs.rs/crate/ldp-pca/latest/source/docs/http-api.md
+[http-api]: https://docs.rs/crate/ldp-pca/latest/source/docs/reference/http-api.md
 [inference]: crate::_documentation::inference
 [keys]: https://docs.rs/crate/ldp-pca/latest/source/docs/reference/json.md
 [not protected]: crate::_documentation::double_cap#what-it-does-not-protect-against
@@ -30,7 +30,7 @@ macro_rules! documents {
 [recover]: crate::_documentation::recover
 [redrawn noise]: crate::_documentation::inference#the-interval-of---bootstrap
 [relay]: https://docs.rs/crate/ldp-pca/latest/source/docs/operate/relay.md
-[share found]: crate::_documentation::prediction#share-found
+[share found]: crate::_documentation::how_many_people#share-found
 [shuffling]: https://docs.rs/crate/ldp-pca/latest/source/docs/operate/relay.md
 [support]: crate::_documentation::solver#from-x-to-components
 [support conditions]: https://docs.rs/crate/ldp-pca/latest/source/src/recovery/support.rs
@@ -53,12 +53,12 @@ documents! {
     double_cap: "privacy/double-cap.md",
     gaussian: "privacy/gaussian.md",
     centring: "privacy/centring.md",
-    threat_model: "threat-model.md",
-    records: "records.md",
-    wire_format: "wire-format.md",
-    prediction: "prediction.md",
-    recover: "recover.md",
-    inference: "inference.md",
-    penalty: "penalty.md",
-    solver: "solver.md",
+    threat_model: "privacy/threat-model.md",
+    records: "guides/records.md",
+    wire_format: "reference/wire-format.md",
+    how_many_people: "guides/how-many-people.md",
+    recover: "guides/recover.md",
+    inference: "reference/inference.md",
+    penalty: "reference/penalty.md",
+    solver: "reference/solver.md",
 }

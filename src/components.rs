@@ -42,7 +42,7 @@ const VERSION: u32 = 1;
 const MAX_RECORDS: u64 = 1 << 53;
 
 /// Components that were published, with the schema and the bounding of their records. The document is as strict as a
-/// task's, and the same answer has the same text (docs/wire-format.md).
+/// task's, and the same answer has the same text (docs/reference/wire-format.md).
 #[derive(Clone, Debug, PartialEq)]
 pub struct PublishedComponents {
     task: TaskDigest,

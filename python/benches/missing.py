@@ -1,8 +1,8 @@
 """What missing values cost: components of a small population with and without them, private and not.
 
-Twelve features on which two components live, as in docs/python.md. Values are missing at random, in the first column
-never and in the last one twice as often as on average. Errors are ||sin Theta||_F^2 against the components of the
-complete records, the mean of the trials; a random guess has 1.67.
+Twelve features on which two components live, as in docs/start/python.md. Values are missing at random, in the first
+column never and in the last one twice as often as on average. Errors are ||sin Theta||_F^2 against the components of
+the complete records, the mean of the trials; a random guess has 1.67.
 """
 
 from __future__ import annotations

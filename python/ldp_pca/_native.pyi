@@ -66,7 +66,7 @@ class Task:
         from: 1 to 64. By default 10, or 2 beyond 1,000 features.
     period : str, optional
         The name of the period that the task is for, as '2026-W48': letters, digits and ``-._:``, at most 64. The same
-        questions are another task in each period, which everybody answers once (docs/periods.md).
+        questions are another task in each period, which everybody answers once (docs/guides/periods.md).
 
     Raises
     ------
@@ -97,8 +97,8 @@ class Task:
         radius: float,
     ) -> Task:
         """Makes the task of a small collection about the lengths of records, as ``ldp-pca task norms`` does
-        (docs/lengths.md). Each person says with one randomized bit whether the record is longer than one of a few
-        lengths; `norms` reads the sums. Whoever answers it and the task that follows spends both epsilons.
+        (docs/guides/lengths.md). Each person says with one randomized bit whether the record is longer than one of a
+        few lengths; `norms` reads the sums. Whoever answers it and the task that follows spends both epsilons.
 
         Parameters
         ----------
@@ -211,8 +211,8 @@ class Task:
         anyway: bool = False,
     ) -> Task:
         """Makes the task of a second wave, in which other people refine what this task's sums found, as ``ldp-pca task
-        refine`` does (docs/refinement.md). Its people report only what is between the components that were found and
-        all that is across them. Nobody may answer both waves.
+        refine`` does (docs/guides/two-waves.md). Its people report only what is between the components that were found
+        and all that is across them. Nobody may answer both waves.
 
         Parameters
         ----------
@@ -521,8 +521,8 @@ class Collection:
 
 @final
 class PublicSample:
-    """Public records in the place of a first wave, such as a survey that was published (docs/refinement.md). They are
-    bounded as a device bounds its own record, and not randomized: never use records that are not public.
+    """Public records in the place of a first wave, such as a survey that was published (docs/guides/two-waves.md). They
+    are bounded as a device bounds its own record, and not randomized: never use records that are not public.
 
     `Task.refine` makes the task that asks people about their leading directions, and `recover` turns these by what the
     people reported. Nothing but the second moments is kept.
@@ -569,7 +569,8 @@ class PublicSample:
         -------
         dict
             ``waves``, the prediction, with ``refused`` where the wave does not pay, and ``otherwise``, the same for
-            samples with some other errors. The keys are those of ``ldp-pca task refine --json`` (docs/prediction.md).
+            samples with some other errors. The keys are those of ``ldp-pca task refine --json``
+            (docs/reference/json.md).
 
         Raises
         ------

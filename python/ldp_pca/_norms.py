@@ -12,7 +12,7 @@ from ._native import Aggregate, _norms
 
 @dataclass(frozen=True, eq=False)
 class Norms(Answer):
-    """The lengths of records, from the reports of a task of `Task.norms` (docs/lengths.md).
+    """The lengths of records, from the reports of a task of `Task.norms` (docs/guides/lengths.md).
 
     Attributes
     ----------

@@ -263,10 +263,10 @@ def plan(
         mean is assumed to be orthogonal to the components.
     waves : int
         2 to plan also for two waves of different people, ``records`` in all, of whom the second refine what the first
-        found (docs/refinement.md).
+        found (docs/guides/two-waves.md).
     radius, norms : float and Aggregate, optional
         Plan for records that are clipped at this radius, of the lengths that the sums of a task of `Task.norms` show
-        (docs/lengths.md). The eigenvalues that the plan has are then in units of the radius.
+        (docs/guides/lengths.md). The eigenvalues that the plan has are then in units of the radius.
 
     Raises
     ------

@@ -41,8 +41,8 @@ class Prediction(Answer):
     Attributes
     ----------
     share_found : float or None
-        The share of the structure that they find (docs/prediction.md): 1 for the true components, 0 for a random
-        subspace on average; None where no eigenvalue is above the others.
+        The share of the structure that they find (docs/guides/how-many-people.md): 1 for the true components, 0 for a
+        random subspace on average; None where no eigenvalue is above the others.
     sin_theta_squared : float
         The error ``||sin Theta||_F^2`` of the whole subspace: 0 is the same subspace, ``uninformed`` a random one.
     per_component : ndarray of shape (rank,)
@@ -72,7 +72,7 @@ class Confidence(Answer):
     replicates : int
         The number of draws.
     level : float
-        The nominal coverage of each interval; docs/recover.md states the assumptions.
+        The nominal coverage of each interval; docs/guides/recover.md states the assumptions.
     share_found : dict or None
         The interval from ``lower`` to ``upper`` of the share of the structure that the components find; None where the
         estimate has no structure.
@@ -176,7 +176,7 @@ class _Comparable(Answer):
         return _sin_theta_squared(self.components, others)
 
     def share_found(self, covariance: npt.ArrayLike) -> float | None:
-        """Return the share of a covariance's structure that the components find (docs/prediction.md).
+        """Return the share of a covariance's structure that the components find (docs/guides/how-many-people.md).
 
         Parameters
         ----------
@@ -392,7 +392,7 @@ class Recovery(_Comparable):
         return said
 
     def to_json(self) -> str:
-        """Return the components as the document that an owner publishes (docs/wire-format.md), in canonical form.
+        """Return the components as the published document (docs/reference/wire-format.md), in canonical form.
 
         It has the schema and the bounding of the task, the loadings, the variances above the noise, the mean where it
         is known, and the predicted error of plain components. `LocalPCA.from_components`, ``ldp-pca scores`` and pages
@@ -591,7 +591,7 @@ def recover(
     """Recover principal components from summed reports.
 
     What was missing in a record counts as 0 in it. Where people leave out values because of what these are, the
-    components are of what was answered, and nothing in the sums shows it (docs/records.md).
+    components are of what was answered, and nothing in the sums shows it (docs/guides/records.md).
 
     Parameters
     ----------
@@ -609,7 +609,7 @@ def recover(
         covariance.
     tolerance : float, optional
         Relative duality gap at which the sparse solution counts as optimal. When not given, the gap that adds one to
-        two hundredths of the noise to the guaranteed error, from 1e-6 to 1e-3 (docs/recover.md).
+        two hundredths of the noise to the guaranteed error, from 1e-6 to 1e-3 (docs/guides/recover.md).
     time_limit : float, optional
         Seconds after which the work stops. The answer is what was found until then, the gap of a sparse solution
         certified, and its ``unfinished`` says what is missing.
@@ -625,7 +625,7 @@ def recover(
         this false-discovery rate (0.1 is usual). Only of a task that clips, with centring.
     refined : Aggregate, optional
         The sums of a second wave of other people, who answered the task that `Task.refine` made from ``aggregate``
-        (docs/refinement.md). The components are then plain ones, of both waves, and as many as that task refines.
+        (docs/guides/two-waves.md). The components are then plain ones, of both waves, and as many as that task refines.
         Those of a sample are turned by what the wave reported.
     progress : bool or callable
         Show the progress of the parts that take long, as of `Randomizer.randomize`.

@@ -30,11 +30,11 @@ STATE, PRINTS, REPEATED, SUSPECTS, NOTE, TAGS = range(6)
 SCHEMA_NAMES = ("key", "kind", "part", "data")
 SCHEMA = "key int, kind int, part int, data binary"
 
-#: Bytes of an aggregate's state before its integers, and behind the tags that follow them (docs/wire-format.md).
+#: Bytes of an aggregate's state before its integers, and behind the tags after them (docs/reference/wire-format.md).
 STATE_HEADER, STATE_CHECKSUM = 37, 4
 #: Bytes of a tag of an id, and the most tags that an aggregate has.
 TAG_BYTES, MOST_TAGS = 20, 1024
-#: Where a report has its id (docs/wire-format.md).
+#: Where a report has its id (docs/reference/wire-format.md).
 ID = slice(13, 29)
 
 #: Fingerprints that are held before they are sent on: 32 MiB of them.

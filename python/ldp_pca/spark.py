@@ -1,6 +1,6 @@
 """Sums of reports on a Spark cluster: the same bytes as of the command line, the server and `ldp_pca.aggregate`.
 
-How it works, how to run and size it, and what failures do: ``docs/spark.md``.
+How it works, how to run and size it, and what failures do: ``docs/guides/spark.md``.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ def aggregate(
     ------
     ReportError
         There is no such column of binary, or a row is not a report of the task. ``partition`` and ``row`` of the
-        exception, and its message, say which, in the partitions as they are put together for the sum (docs/spark.md).
+        exception, and its message, say which, in the partitions as they are put together for the sum
+        (docs/guides/spark.md).
     ClusterError
         The executors have another version of this package or none, or another Python than the driver, or the DataFrame
         has other rows when Spark computes it again. Or a task failed in local mode, where Spark does not try it again.
@@ -272,7 +273,7 @@ def _context(spark: SparkSession) -> SparkContext | None:
 
 def _remedy() -> str:
     python = f"a Python {_PYTHON} that has ldp_pca {ldp_pca.__version__} and pyarrow"
-    return f"set PYSPARK_PYTHON to {python} on every executor, or ship the environment (docs/spark.md)"
+    return f"set PYSPARK_PYTHON to {python} on every executor, or ship the environment (docs/guides/spark.md)"
 
 
 @contextmanager

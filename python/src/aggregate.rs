@@ -193,7 +193,7 @@ impl Aggregate {
         })
     }
 
-    /// The length of the state's integers (docs/wire-format.md).
+    /// The length of the state's integers (docs/reference/wire-format.md).
     fn _integer_bytes(&self, py: Python<'_>) -> usize {
         py.detach(|| 8 * self.locked().folds().iter().map(|fold| 1 + fold.sums().len()).sum::<usize>())
     }

@@ -18,8 +18,8 @@ use crate::recovery::{Answered, answered};
 use crate::signals::computed;
 use crate::task::Task;
 
-/// Public records in the place of a first wave, such as a survey that was published (docs/refinement.md). They are
-/// bounded as a device bounds its own record, and not randomized: never use records that are not public.
+/// Public records in the place of a first wave, such as a survey that was published (docs/guides/two-waves.md). They
+/// are bounded as a device bounds its own record, and not randomized: never use records that are not public.
 ///
 /// `Task.refine` makes the task that asks people about their leading directions, and `recover` turns these by what the
 /// people reported. Nothing but the second moments is kept.

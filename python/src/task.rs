@@ -55,7 +55,7 @@ const THRESHOLDS: u32 = 64;
 ///     from: 1 to 64. By default 10, or 2 beyond 1,000 features.
 /// period : str, optional
 ///     The name of the period that the task is for, as '2026-W48': letters, digits and ``-._:``, at most 64. The same
-///     questions are another task in each period, which everybody answers once (docs/periods.md).
+///     questions are another task in each period, which everybody answers once (docs/guides/periods.md).
 ///
 /// Raises
 /// ------
@@ -98,8 +98,8 @@ impl Task {
     }
 
     /// Makes the task of a small collection about the lengths of records, as ``ldp-pca task norms`` does
-    /// (docs/lengths.md). Each person says with one randomized bit whether the record is longer than one of a few
-    /// lengths; `norms` reads the sums. Whoever answers it and the task that follows spends both epsilons.
+    /// (docs/guides/lengths.md). Each person says with one randomized bit whether the record is longer than one of a
+    /// few lengths; `norms` reads the sums. Whoever answers it and the task that follows spends both epsilons.
     ///
     /// Parameters
     /// ----------
@@ -273,8 +273,8 @@ impl Task {
     }
 
     /// Makes the task of a second wave, in which other people refine what this task's sums found, as ``ldp-pca task
-    /// refine`` does (docs/refinement.md). Its people report only what is between the components that were found and
-    /// all that is across them. Nobody may answer both waves.
+    /// refine`` does (docs/guides/two-waves.md). Its people report only what is between the components that were found
+    /// and all that is across them. Nobody may answer both waves.
     ///
     /// Parameters
     /// ----------

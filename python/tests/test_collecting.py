@@ -17,7 +17,7 @@ import pytest
 import ldp_pca
 from ldp_pca import Aggregate, AggregateError, Randomizer, ReportError, Reports, SkippedReportsWarning, Task, aggregate
 
-STORE = Path(__file__).parents[2] / "docs" / "store.md"
+STORE = Path(__file__).parents[2] / "docs" / "operate" / "store.md"
 
 
 @pytest.fixture
@@ -209,7 +209,7 @@ def test_only_reports_are_streamed_from_a_dataset_with_other_columns(task: Task,
 def test_what_the_aggregator_exports_is_read_here_and_as_documented_elsewhere(
     command, collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The query of docs/store.md where DuckDB is installed, and what it counts by pyarrow."""
+    """The query of docs/operate/store.md where DuckDB is installed, and what it counts by pyarrow."""
     task, count = Task(2, epsilon=0.5), 140_000
     task.save(tmp_path / "task.json")
     reports = Randomizer(task).randomize(np.random.default_rng(1).normal(size=(count, 2)))

@@ -40,7 +40,7 @@ def checked(*command: object) -> None:
 
 def test_the_guide_does_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    names = run(ROOT / "docs" / "python.md")
+    names = run(ROOT / "docs" / "start" / "python.md")
     assert (tmp_path / "components.png").stat().st_size > 10_000
     recovery, activities = names["recovery"], names["activities"]
     # It draws and prints the components that the records were made with.
@@ -67,10 +67,10 @@ def test_the_notebook_shows_what_it_computes() -> None:
 
 
 def test_what_documents_show_is_strictly_typed(tmp_path: Path) -> None:
-    for document in ("docs/python.md", "README.md", "python/README.md"):
+    for document in ("docs/start/python.md", "README.md", "python/README.md"):
         name = document.replace("/", "_").replace(".md", ".py").lower()
         (tmp_path / name).write_text("".join(blocks(ROOT / document)), encoding="utf-8")
-    cells = json.loads((ROOT / "docs" / "notebook.ipynb").read_text(encoding="utf-8"))["cells"]
+    cells = json.loads((ROOT / "docs" / "start" / "notebook.ipynb").read_text(encoding="utf-8"))["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     (tmp_path / "notebook.py").write_text("\n".join(code), encoding="utf-8")
     for file in sorted(tmp_path.glob("*.py")):

@@ -1,4 +1,5 @@
-//! The bytes of an aggregate's state (docs/wire-format.md): the same for the same reports, however they were summed.
+//! The bytes of an aggregate's state (docs/reference/wire-format.md): the same for the same reports, however they were
+//! summed.
 //!
 //! ```text
 //! offset  bytes  what

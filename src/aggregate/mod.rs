@@ -27,8 +27,8 @@ use sketch::{Repeats, Sketch, Tag};
 ///
 /// Each report must be added once. An aggregate has a sample of the ids in it, up to 1,024, and refuses reports and
 /// sums that it recognizes: with certainty while it has 1,024 reports at most, and a sum of the same reports; a sum
-/// that shares some of them with a probability that depends on their share (see docs/wire-format.md). The caller keeps
-/// single duplicates out, by a set of ids, and compares many sums one by one.
+/// that shares some of them with a probability that depends on their share (see docs/reference/wire-format.md). The
+/// caller keeps single duplicates out, by a set of ids, and compares many sums one by one.
 ///
 /// [`SeenIds`]: seen::SeenIds
 /// [`SeenSums`]: seen::SeenSums

@@ -18,9 +18,9 @@
 //! ```
 //!
 //! has at least the variance of the mean between any two of them, and little more. Where all variance is along one
-//! direction, the variance along it is somewhat too small (docs/inference.md has figures). Reports are whole: their
-//! number is rounded down, and the gain keeps A. The third moment of the noise exceeds that of the mean as `A g` does
-//! B.
+//! direction, the variance along it is somewhat too small (docs/reference/inference.md has figures). Reports are whole:
+//! their number is rounded down, and the gain keeps A. The third moment of the noise exceeds that of the mean as `A g`
+//! does B.
 //!
 //! All of this takes a and b to be the same among the people of each task: the choice of a task does not depend on the
 //! record. Where it does, the variance is `A sum w (1 + g a_m) (1 + g b_m)` over the groups, which can be larger.
@@ -149,7 +149,7 @@ mod tests {
     }
 
     /// Two and three epsilons, in shares from 1:1000 to 1000:1, and pairs of eigenvalues with a sum of at most 1: the
-    /// variance is never understated, and the largest excess is what docs/inference.md says.
+    /// variance is never understated, and the largest excess is what docs/reference/inference.md says.
     #[test]
     fn the_law_of_a_mean_has_as_much_noise_in_two_directions_and_little_more() {
         for (epsilons, most_beside, most, least_along) in [

@@ -1,4 +1,4 @@
-//! Lengths of records: a collection that is about them, for the choice of a clipping radius (docs/lengths.md).
+//! Lengths of records: a collection that is about them, for the choice of a clipping radius (docs/guides/lengths.md).
 //!
 //! | module | what |
 //! |---|---|

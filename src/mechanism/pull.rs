@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn the_table_of_the_threat_model_has_these_numbers() {
-        let manual = include_str!("../../docs/threat-model.md");
+        let manual = include_str!("../../docs/privacy/threat-model.md");
         let mut lacking = vec![];
         for (e, dimension) in [1.0, 2.0, 4.0].into_iter().flat_map(|e| [10, 40, 116].map(|d| (e, d))) {
             for (name, mechanism) in [
@@ -310,7 +310,7 @@ mod tests {
                 }
             }
         }
-        assert!(lacking.is_empty(), "docs/threat-model.md lacks\n{}", lacking.join("\n"));
+        assert!(lacking.is_empty(), "docs/privacy/threat-model.md lacks\n{}", lacking.join("\n"));
     }
 
     #[test]

@@ -14,7 +14,7 @@
 //! and a random direction has a cosine too: predictions have all of that, from the noise among the components (averaged
 //! over) and from the tridiagonal form of the noise in the bulk. [`Planner`] makes them before there are reports, and
 //! turns them around, one by one or all at once ([`Planner::plan`]). [`predict_from_estimate`] makes that of an
-//! estimate. docs/prediction.md compares them with simulations.
+//! estimate. docs/guides/how-many-people.md compares them with simulations.
 //!
 //! ```
 //! use ldp_pca::{mechanism::MechanismFamily, prediction::{Planner, Spectrum}};
@@ -246,8 +246,8 @@ fn alone<S: Serializer>(prediction: &Option<Prediction>, serializer: S) -> Resul
 /// Predicts the error of the leading `rank` components of an estimate, relative to the population from which the
 /// records are a sample.
 ///
-/// Over the grid of docs/prediction.md simulated errors are within some 10 % of it, on both sides of the threshold. It
-/// costs some hundred small eigenvalue problems: about a millisecond for up to five components.
+/// Over the grid of docs/guides/how-many-people.md simulated errors are within some 10 % of it, on both sides of the
+/// threshold. It costs some hundred small eigenvalue problems: about a millisecond for up to five components.
 ///
 /// # Errors
 /// [`PredictionError::Dimension`] when the law is for another number of features, [`PredictionError::Fantope`] when

@@ -30,8 +30,8 @@ const HALVINGS: usize = 120;
 ///
 /// *Assumption*: so many reports that the sums are normal. *Effect*: of the features selected at the rate q, a share of
 /// q on average at most meets the hypothesis (Benjamini & Hochberg 1995; their condition on the dependence between
-/// p-values holds only nearly, and docs/inference.md has the measured rates). Every feature of a categorical column is
-/// correlated with the others of that column, since they exclude each other.
+/// p-values holds only nearly, and docs/reference/inference.md has the measured rates). Every feature of a categorical
+/// column is correlated with the others of that column, since they exclude each other.
 ///
 /// ```
 /// use ldp_pca::{Accumulator, Bounding, Covariance, Epsilon, Folds, MechanismSpec, Rank, Schema, Task};

@@ -1,5 +1,5 @@
-//! The wire format of a report (docs/wire-format.md). All reports of a task have the same length, so a file or a
-//! request body is a plain sequence of them.
+//! The wire format of a report (docs/reference/wire-format.md). All reports of a task have the same length, so a file
+//! or a request body is a plain sequence of them.
 //!
 //! ```text
 //! offset  bytes  what

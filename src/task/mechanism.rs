@@ -21,9 +21,9 @@ use crate::waves::SignedCap;
 pub enum TaskMechanism {
     /// Second moments.
     Moments(Mechanism),
-    /// What a first wave left open (docs/refinement.md).
+    /// What a first wave left open (docs/guides/two-waves.md).
     SignedCap(SignedCap),
-    /// The lengths of records (docs/lengths.md).
+    /// The lengths of records (docs/guides/lengths.md).
     NormCap(NormCap),
 }
 

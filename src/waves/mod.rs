@@ -1,6 +1,6 @@
 //! Second waves. A first wave finds leading directions V, with errors. The people of a second wave, none of them of the
 //! first, report products of their part along V and their part across it alone: k d numbers, not d^2 / 2. The mean of
-//! these is the cross block. It says how far V is turned, and both waves give one estimate (docs/refinement.md).
+//! these is the cross block. It says how far V is turned, and both waves give one estimate (docs/guides/two-waves.md).
 //!
 //! The public parameters of a second wave are its *refinement*: V, a weight for each direction, and a clip for products
 //! (not `Bounding::Clip`, which shortens records). Both waves are one *campaign*, in which a person answers once.

@@ -1,4 +1,4 @@
-"""A second implementation of docs/wire-format.md, written from that document alone.
+"""A second implementation of docs/reference/wire-format.md, written from that document alone.
 
 It needs Python 3.11 and nothing else. It is made to be read next to the document, not to be fast: the
 sections below have the document's order and names.

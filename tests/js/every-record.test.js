@@ -1,4 +1,4 @@
-// Every record has a report, whatever it holds: the law is in docs/records.md.
+// Every record has a report, whatever it holds: the law is in docs/guides/records.md.
 
 import assert from "node:assert/strict";
 import { before, beforeEach, test } from "node:test";

@@ -1,4 +1,4 @@
-//! The predicted error against simulated ones: a small version of the study in docs/prediction.md
+//! The predicted error against simulated ones: a small version of the study in docs/guides/how-many-people.md
 //! (`research/studies/src/bin/prediction`). Seeds are fixed.
 
 use chacha20::ChaCha12Rng;
@@ -159,8 +159,8 @@ fn the_transition_is_predicted_on_both_sides_of_the_threshold() {
 }
 
 /// Components about an estimated mean that has none, half, or nine tenths of the second moments: a small part of the
-/// study in docs/prediction.md (`research/studies/src/bin/centring.rs`). The prediction may be off by a sixth, and the
-/// mean of the trials by 4.9 standard errors.
+/// study in docs/guides/how-many-people.md (`research/studies/src/bin/centring.rs`). The prediction may be off by a
+/// sixth, and the mean of the trials by 4.9 standard errors.
 #[test]
 fn errors_about_an_estimated_mean_are_predicted() {
     let epsilon = Epsilon::new(4.0).unwrap();

@@ -104,7 +104,7 @@ struct IdsCase {
 
 #[test]
 fn the_document_names_the_versions_that_are_written() {
-    let document = include_str!("../../docs/wire-format.md");
+    let document = include_str!("../../docs/reference/wire-format.md");
     let task = Task::from_json(include_str!("../../examples/app-task.json")).unwrap();
     let report = task.randomize(&task.bound(vec![1.0; task.dimension()]).unwrap(), None).unwrap();
     let release = env!("CARGO_PKG_VERSION").rsplit_once('.').unwrap().0;
@@ -120,7 +120,7 @@ fn the_document_names_the_versions_that_are_written() {
         components["version"],
         ledger["version"],
     );
-    assert!(document.contains(&row), "docs/wire-format.md lacks the row {row}");
+    assert!(document.contains(&row), "docs/reference/wire-format.md lacks the row {row}");
 }
 
 #[test]

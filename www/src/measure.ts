@@ -1,5 +1,5 @@
 // How good a result is, and which of its two measures charts show: the share of the structure that it finds
-// (docs/prediction.md), or the error ‖sin Θ‖².
+// (docs/guides/how-many-people.md), or the error ‖sin Θ‖².
 
 import { type Axis, roundedRange } from "./charts/axis.js";
 import type { Level } from "./charts/model.js";

@@ -1,4 +1,4 @@
-// The bytes of a report, with the names of their parts (docs/wire-format.md).
+// The bytes of a report, with the names of their parts (docs/reference/wire-format.md).
 
 import { make } from "./dom.js";
 import { counted, hex } from "./format.js";

@@ -190,7 +190,9 @@ mod tests {
     #[test]
     fn every_command_of_the_documents_can_be_parsed() {
         let mut all = 0;
-        for folder in [".", "docs", "docs/operate", "pkg", "crates/cli"] {
+        let folders =
+            [".", "docs/start", "docs/guides", "docs/operate", "docs/privacy", "docs/reference", "pkg", "crates/cli"];
+        for folder in folders {
             let entries = std::fs::read_dir(format!("{}/../../{folder}", env!("CARGO_MANIFEST_DIR"))).unwrap();
             let paths = entries.map(|entry| entry.unwrap().path());
             for path in paths.filter(|path| path.extension().is_some_and(|extension| extension == "md")) {

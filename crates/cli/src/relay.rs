@@ -16,9 +16,9 @@ use super::serve::{ended, log_format, on_hangup, runtime, say_listening, start_l
 /// Pass sealed reports on to an aggregator, in shuffled batches
 ///
 /// A relay sees who sends, and only the aggregator can open what is sent. If they do not work together, the aggregator
-/// learns which reports a batch has, and not whose each is (docs/threat-model.md). Run one for each task, away from the
-/// aggregator. It acknowledges a report when it is on the disk, and keeps neither address nor time. Fewer reports than
-/// --batch are never sent. Ctrl-C stops it; what waits is sent after the next start.
+/// learns which reports a batch has, and not whose each is (docs/privacy/threat-model.md). Run one for each task, away
+/// from the aggregator. It acknowledges a report when it is on the disk, and keeps neither address nor time. Fewer
+/// reports than --batch are never sent. Ctrl-C stops it; what waits is sent after the next start.
 #[derive(Args)]
 pub(super) struct Relay {
     /// The folder that holds what waits; created if missing

@@ -41,7 +41,7 @@ pub(super) struct Settings {
     /// The folder that holds tasks and reports; created if missing
     #[arg(long, required_unless_present = "config")]
     data: Option<PathBuf>,
-    /// A file of settings in TOML (docs/settings.toml has all); options given here win
+    /// A file of settings in TOML (docs/operate/settings.toml has all); options given here win
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Address and port; port 0 takes any free one [default: 127.0.0.1:8080]
@@ -303,7 +303,7 @@ mod tests {
     use super::*;
 
     /// Every name that there is, with its default, or an example behind a "# ".
-    const EVERY: &str = include_str!("../../../docs/settings.toml");
+    const EVERY: &str = include_str!("../../../docs/operate/settings.toml");
 
     /// The lines of the settings' fields, of which those within others are left out, and the one that no file sets.
     fn fields(config: &ServerConfig) -> Vec<String> {
@@ -323,7 +323,7 @@ mod tests {
                 let setting = line.trim_start_matches("# ").strip_prefix(name);
                 line == table || setting.is_some_and(|rest| rest.starts_with(" = "))
             });
-            assert!(documented, "{name} is not in docs/settings.toml");
+            assert!(documented, "{name} is not in docs/operate/settings.toml");
         }
     }
 
@@ -347,7 +347,7 @@ mod tests {
 
     #[test]
     fn the_example_has_no_setting_that_is_less_safe_and_no_token() {
-        let config = parse_settings(include_str!("../../../docs/aggregator.toml")).unwrap();
+        let config = parse_settings(include_str!("../../../docs/operate/aggregator.toml")).unwrap();
         assert_eq!(config.less_safe(), [""; 0]);
         assert!(config.tokens.admin.is_empty() && config.tokens.collector.is_empty());
         assert_eq!(config.log.format, LogFormat::Json);

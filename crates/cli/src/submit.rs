@@ -104,7 +104,7 @@ struct Submitted {
 /// The refused reports of one kind.
 #[derive(Serialize)]
 struct Refused {
-    /// The end of the type of the problem (docs/http-api.md).
+    /// The end of the type of the problem (docs/reference/http-api.md).
     kind: String,
     reports: u64,
     /// The place of the first.

@@ -4,7 +4,7 @@ use crate::outcome::above_others;
 use crate::{FantopeError, FantopeProblem, FantopeSolution, Penalty};
 
 /// Default factor `c` of [`default_penalty`]: 0.5, the best or next to it in every setting of the experiment in
-/// ldp-pca's docs/penalty.md, where it is compared with 0.25 to 2.
+/// ldp-pca's docs/reference/penalty.md, where it is compared with 0.25 to 2.
 ///
 /// Smaller keeps more of a weak signal and more noise. The largest of all pure-noise entries is near `2 τ √(ln d)`, so
 /// a factor above 2 thresholds nearly all noise away, and weak signal with it.

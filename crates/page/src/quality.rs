@@ -43,7 +43,7 @@ pub(crate) fn section(answer: &Answer) -> Markup {
                     share found of the structure. The number takes the answers to vary alike in all directions, except \
                     for the patterns."
                     @if interval(answer).is_some() {
-                        " docs/inference.md of ldp-pca says how often the interval holds."
+                        " docs/reference/inference.md of ldp-pca says how often the interval holds."
                     }
                 }
             }

@@ -1,7 +1,7 @@
 //! The aggregator over HTTP with its stores. It takes reports, never records; sums and components are the library's.
 //!
-//! It acknowledges a report when it is on disk. docs/http-api.md describes the interface, and `store` the folder that
-//! keeps everything.
+//! It acknowledges a report when it is on disk. docs/reference/http-api.md describes the interface, and `store` the
+//! folder that keeps everything.
 //!
 //! ```no_run
 //! use ldp_pca_server::{Server, ServerConfig};

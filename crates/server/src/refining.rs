@@ -1,4 +1,4 @@
-//! Second waves that open by themselves, when enough reports of the first are there (docs/refinement.md).
+//! Second waves that open by themselves, when enough reports of the first are there (docs/guides/two-waves.md).
 //!
 //! 1. *Closed.* The first wave's settings say that it is over: from then on its reports are a fixed set.
 //! 2. *Opened.* The second wave's task is a function of the sums of that set. It is put, and the first wave's settings

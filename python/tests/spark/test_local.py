@@ -327,7 +327,7 @@ def test_workers_of_another_python_are_told_with_the_remedy(made: Make, tmp_path
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     remedy = (
         f"set PYSPARK_PYTHON to a Python {version} that has ldp_pca {ldp_pca.__version__} and pyarrow on every "
-        "executor, or ship the environment (docs/spark.md)"
+        "executor, or ship the environment (docs/guides/spark.md)"
     )
     missing = f"no ldp_pca: No module named 'ldp_pca' (in {pythons['nearly']}): install the same on both"
     assert [line.strip() for line in done.stdout.splitlines()] == [

@@ -97,7 +97,7 @@ pub struct OtherCollection {
 pub struct Confidence {
     /// The number of draws.
     pub replicates: usize,
-    /// The nominal coverage of each interval; docs/recover.md states the assumptions.
+    /// The nominal coverage of each interval; docs/guides/recover.md states the assumptions.
     pub level: f64,
     /// For `||sin Theta||_F^2` of the components reported.
     #[serde(flatten)]

@@ -21,8 +21,8 @@
 //! from a half changes more than what is found without one fold.
 //!
 //! Two things are approximate: the mean of many terms is taken to be normal, and what folds share beyond the first
-//! order is left out (docs/inference.md has the measured coverage). The interval of an answer that was chosen among
-//! others does not contain the choice: the best of several estimates is a little too high.
+//! order is left out (docs/reference/inference.md has the measured coverage). The interval of an answer that was chosen
+//! among others does not contain the choice: the best of several estimates is a little too high.
 //!
 //! The captured variance is that of components found without a fold, not of those of all reports, which on average
 //! capture more: with two folds each answer misses half of the reports.

@@ -38,7 +38,7 @@ export interface LikeOptions {
 export interface LikePatterns {
   readonly truth: Patterns;
   readonly found: Patterns;
-  /** The share of the structure that is found (docs/prediction.md). */
+  /** The share of the structure that is found (docs/guides/how-many-people.md). */
   readonly share: number;
   readonly noiseDeviation: number;
   /** A component of the estimate with a smaller eigenvalue may be noise. */
@@ -122,7 +122,7 @@ export interface Objects {
 /** What the reports of so many people show. */
 export interface Frame {
   readonly people: number;
-  /** The share of the structure that is found (docs/prediction.md). */
+  /** The share of the structure that is found (docs/guides/how-many-people.md). */
   readonly share: number;
   /** The components, each with the sign of the true one. */
   readonly components: Recovery["components"];

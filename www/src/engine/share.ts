@@ -1,4 +1,5 @@
-// In a worker: components beside the true ones, and the share of the structure that they find (docs/prediction.md).
+// In a worker: components beside the true ones, and the share of the structure that they find
+// (docs/guides/how-many-people.md).
 
 import type { Recovery } from "ldp-pca/lab";
 

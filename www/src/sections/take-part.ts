@@ -300,7 +300,7 @@ class TakePart implements Listener {
   }
 }
 
-/** The patterns of the made-up survey as an aggregator publishes those of a collection (docs/wire-format.md). */
+/** The patterns of the made-up survey as an aggregator publishes a collection's (docs/reference/wire-format.md). */
 function published(task: Task, { people, noiseEdge, components, variances }: Frame): string {
   const { schema, bounding } = task.toJSON();
   return JSON.stringify({

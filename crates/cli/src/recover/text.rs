@@ -455,7 +455,7 @@ fn unfinished(answer: &Answer, &Unfinished { part, done, of }: &Unfinished) -> S
 fn confidence(answer: &Answer, confidence: &Confidence) -> String {
     let mut text = format!(
         "interval    ||sin Theta||_F^2 is within {:.4} and {:.4} with {:.0} % confidence ({} replicates; how often \
-         such intervals hold is in docs/inference.md)\n",
+         such intervals hold is in docs/reference/inference.md)\n",
         confidence.interval.lower,
         confidence.interval.upper,
         100.0 * confidence.level,

@@ -30,7 +30,7 @@ pub(crate) struct Put {
     token_file: Option<PathBuf>,
     /// A file with settings for the task, in JSON
     ///
-    /// Such as {"minimum_batch": 1000}; null takes one away (docs/http-api.md)
+    /// Such as {"minimum_batch": 1000}; null takes one away (docs/reference/http-api.md)
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
     /// Let everybody have the components that stand out, for web pages

@@ -98,7 +98,7 @@ fn run(commands: &[String], folder: &Folder) -> (usize, String) {
 /// The documents for users, from the root.
 fn documents() -> Vec<String> {
     let mut documents: Vec<String> = ["README.md", "crates/cli/README.md", "pkg/README.md"].map(str::to_owned).into();
-    for folder in ["docs", "docs/operate", "docs/privacy", "docs/start"] {
+    for folder in ["docs/start", "docs/guides", "docs/operate", "docs/privacy", "docs/reference"] {
         let names = std::fs::read_dir(Path::new(ROOT).join(folder)).unwrap();
         let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         documents.extend(names.filter(|name| name.ends_with(".md")).map(|name| format!("{folder}/{name}")));
@@ -125,7 +125,7 @@ fn every_command_of_the_documents_runs_as_printed() {
             }
         }
     }
-    assert_eq!(collections, 2, "the README and docs/command-line.md collect the survey");
+    assert_eq!(collections, 2, "the README and docs/start/command-line.md collect the survey");
     assert!(all >= 40, "the documents have lost their commands: {all} ran");
 }
 
@@ -147,7 +147,7 @@ fn the_aggregator_of_the_documentation_runs_to_its_end_as_printed() {
         return;
     }
     let folder = survey_folder();
-    let blocks: Vec<String> = blocks("docs/command-line.md", "An aggregator");
+    let blocks: Vec<String> = blocks("docs/start/command-line.md", "An aggregator");
     let [serve, collect] = &blocks[..] else { panic!("{} blocks", blocks.len()) };
     folder.make_task("examples/survey.csv", "--epsilon 2");
     let serve = serve.split(" # ").next().unwrap().trim().replace("localhost:8080", "localhost:0");
@@ -177,7 +177,8 @@ fn the_unit_of_systemd_may_write_what_the_settings_name() {
         let folder = service.lines().find_map(|line| line.strip_prefix(name)).unwrap();
         Path::new(parent).join(folder)
     });
-    let documents = ["docs/operate/run.md", "docs/aggregator.toml", "docs/settings.toml"].map(read).concat();
+    let documents = ["run.md", "aggregator.toml", "settings.toml"];
+    let documents = documents.map(|name| read(&format!("docs/operate/{name}"))).concat();
     let paths = documents.lines().filter_map(|line| {
         let setting = line.trim_start_matches("# ");
         ["data = ", "audit = "].iter().find_map(|name| setting.strip_prefix(name))

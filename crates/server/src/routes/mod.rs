@@ -1,4 +1,4 @@
-//! The routes of the HTTP interface (docs/http-api.md).
+//! The routes of the HTTP interface (docs/reference/http-api.md).
 //!
 //! Nearly all requests carry reports. They are answered without the router's boxes. All requests pass through
 //! `observe`, and reports that come through the router, such as those with escapes in their path, reach the same

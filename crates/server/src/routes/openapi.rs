@@ -1,6 +1,6 @@
 //! The OpenAPI 3.1 description of the interface: `GET /openapi.json`.
 
-/// The document, written by hand beside docs/http-api.md. Tests compare it with the code.
+/// The document, written by hand beside docs/reference/http-api.md. Tests compare it with the code.
 pub(in super::super) const OPENAPI: &str = include_str!("openapi.json");
 
 #[cfg(test)]
@@ -44,13 +44,13 @@ mod tests {
 
     #[test]
     fn every_problem_and_path_is_in_the_documentation() {
-        let manual = include_str!("../../../../docs/http-api.md");
+        let manual = include_str!("../../../../docs/reference/http-api.md");
         let names = Reason::ALL.iter().map(|kind| kind.name()).chain(Rejected::ALL.iter().map(|why| why.name()));
         for name in names {
-            assert!(manual.contains(&format!("| `{name}` |")), "docs/http-api.md lacks {name}");
+            assert!(manual.contains(&format!("| `{name}` |")), "docs/reference/http-api.md lacks {name}");
         }
         for path in document()["paths"].as_object().unwrap().keys() {
-            assert!(manual.contains(path), "docs/http-api.md lacks {path}");
+            assert!(manual.contains(path), "docs/reference/http-api.md lacks {path}");
         }
     }
 

@@ -52,8 +52,9 @@ pub struct TaskSettings {
     /// Default false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub publish: Option<bool>,
-    /// The number of reports after which a second wave of other people refines the components (docs/refinement.md). Its
-    /// task shows everybody the components that the first wave found. Default: no second wave.
+    /// The number of reports after which a second wave of other people refines the components
+    /// (docs/guides/two-waves.md). Its task shows everybody the components that the first wave found. Default: no
+    /// second wave.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refine_after: Option<u64>,
     /// The number of components that the second wave refines. Default 3.

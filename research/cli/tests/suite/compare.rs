@@ -138,7 +138,7 @@ fn records_are_read_as_everywhere_and_what_cannot_be_compared_is_explained() {
 
 #[test]
 fn the_command_of_the_documentation_runs_as_printed() {
-    let document = include_str!("../../../../docs/command-line.md");
+    let document = include_str!("../../../../docs/start/command-line.md");
     let line = document.lines().find_map(|line| line.strip_prefix("ldp-pca-research ")).unwrap();
     let folder = Folder::new();
     std::fs::create_dir(folder.path("examples")).unwrap();

@@ -2,7 +2,7 @@
 //! request.
 //!
 //! ```text
-//! cargo run --release -p ldp-pca-studies --bin growth -- --plot docs/growth.svg
+//! cargo run --release -p ldp-pca-studies --bin growth -- --plot research/docs/growth.svg
 //! ```
 //!
 //! Five components on 20 rows under noise of a third, and of all, of `gap / √d`; penalty ½ and 1 times `noise √(ln d)`;

@@ -1,5 +1,5 @@
 //! Measures what the time of randomization reveals: `cargo run --release -p ldp-pca-studies --bin timing`. Figures of
-//! one run are in docs/threat-model.md.
+//! one run are in docs/privacy/threat-model.md.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;

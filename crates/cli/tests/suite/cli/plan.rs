@@ -24,7 +24,7 @@ fn the_tables_of_people_in_the_documents_are_what_a_plan_says() {
         }
         table.push('\n');
     }
-    for document in ["README.md", "docs/prediction.md"] {
+    for document in ["README.md", "docs/guides/how-many-people.md"] {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(document);
         let text = std::fs::read_to_string(path).unwrap();
         assert!(text.contains(&table), "{document} lacks\n{table}");

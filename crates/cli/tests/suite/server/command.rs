@@ -157,7 +157,7 @@ fn settings_are_checked_without_a_server() {
     let first = "the settings are valid; less safe than their defaults are:";
     assert_eq!((found, told.len(), told[0]), (Some(0), 3, first));
     assert!(told[1].starts_with("  minimum_batch = 5: ") && told[2].starts_with("  issued_ids = false: "), "{told:?}");
-    let example = concat!("serve --check --config ", env!("CARGO_MANIFEST_DIR"), "/../../docs/aggregator.toml");
+    let example = concat!("serve --check --config ", env!("CARGO_MANIFEST_DIR"), "/../../docs/operate/aggregator.toml");
     assert_eq!(folder.run(example).stdout, "the settings are good\n");
 }
 

@@ -1,4 +1,4 @@
-//! The rules and the dashboard of docs/prometheus, against the real figures of a server.
+//! The rules and the dashboard of docs/operate/prometheus, against the real figures of a server.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -9,7 +9,7 @@ use super::harness::*;
 const OF_OTHERS: [&str; 2] = ["up", "probe_success"];
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/prometheus")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/operate/prometheus")
 }
 
 /// The figures of a server that has done something, as its collector sees them.
@@ -92,7 +92,7 @@ fn rules_and_dashboard_use_figures_that_exist() {
 
 #[test]
 fn every_figure_is_in_the_manual() {
-    let manual = fs::read_to_string(folder().join("../http-api.md")).unwrap();
+    let manual = fs::read_to_string(folder().join("../../reference/http-api.md")).unwrap();
     for name in names(&metrics()) {
         let base = base_of(&name);
         // Some are written as the end of the one before.

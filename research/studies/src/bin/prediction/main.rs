@@ -2,7 +2,7 @@
 //! request.
 //!
 //! ```text
-//! cargo run --release -p ldp-pca-studies --bin prediction -- --plot docs/prediction.svg > tables.md
+//! cargo run --release -p ldp-pca-studies --bin prediction -- --plot research/docs/prediction.svg > tables.md
 //! ```
 //!
 //! Records are those of the spiked model with signal 20. Every report is drawn separately from the randomizer's exact

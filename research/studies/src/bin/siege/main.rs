@@ -90,7 +90,7 @@ const FROM_ONE: f64 = 0.999;
 const FROM_MANY: f64 = 0.99;
 
 /// The memory of a server without connections, and of the reports that may wait for the disk. The buffer for reports
-/// grows by doubling (docs/limits.md).
+/// grows by doubling (docs/operate/limits.md).
 const SERVER_MIB: f64 = 32.0;
 const PENDING_MIB: f64 = 144.0;
 
@@ -120,8 +120,8 @@ impl Line {
         self.besieged.share() >= if self.networks == 1 { FROM_ONE } else { FROM_MANY }
     }
 
-    /// The memory in MiB that docs/limits.md allows: the server itself, the bytes that may wait, and an amount for each
-    /// connection. One client has at most its share of the connections.
+    /// The memory in MiB that docs/operate/limits.md allows: the server itself, the bytes that may wait, and an amount
+    /// for each connection. One client has at most its share of the connections.
     fn most_memory(&self) -> f64 {
         let connections = self.connections.min(if self.networks == 1 { 1024 } else { 16_384 });
         let held = match self.way {

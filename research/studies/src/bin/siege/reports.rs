@@ -14,7 +14,8 @@ const BATCH: usize = 1000;
 /// The most bytes that an id takes.
 const ID_BYTES: f64 = 51.0;
 
-/// The peak memory of a server with that many reports, in MiB, and the memory that docs/limits.md states for the ids.
+/// The peak memory of a server with that many reports, in MiB, and the memory that docs/operate/limits.md states for
+/// the ids.
 pub async fn fill(program: Option<&Path>, reports: usize) -> Result<(f64, f64), Box<dyn Error>> {
     let server = Besieged::start(program, false, &format!("max_task_records = {reports}\n"))?;
     let bodies = Bodies::new(&Mode::Batched.task(None)?, Mode::Batched, BATCH)?;

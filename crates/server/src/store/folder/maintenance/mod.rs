@@ -1,4 +1,4 @@
-//! Maintenance of a store's folder (docs/store.md). Reading it needs no pause of the server; changing it does.
+//! Maintenance of a store's folder (docs/operate/store.md). Reading it needs no pause of the server; changing it does.
 
 mod backup;
 mod export;
