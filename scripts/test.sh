@@ -8,7 +8,7 @@
 #   check      may it land: lints, docs, dependencies, laws, literature, other browsers, consumers, siege, Spark
 #   Parts of both:
 #   native     format, lints, docs, Rust tests and doctests
-#   wasm       the house, lints for wasm, Rust tests in a headless Chromium
+#   wasm       repository rules, lints for wasm, Rust tests in a headless Chromium
 #   browser    the wasm builds, types, JavaScript tests in Node, the page, tests of both in real browsers
 #   consumers  the packed package in bundlers, browsers and other runtimes
 #   python     the formats in a second implementation; the wheel: lints, types, tests
@@ -87,7 +87,7 @@ python() {
 
 rust() {
     step "check native quick" "format" cargo fmt --all --check
-    step "check wasm quick" "the house" node scripts/house.js
+    step "check wasm quick" "repository rules" node scripts/rules.js
     # With all that the default builds leave out.
     step "check native quick" "lints" cargo clippy --workspace --exclude ldp-pca-python --all-targets \
         --features ldp-pca-server/postgres,ldp-pca-server/tls,ldp-pca-studies/tls -- -D warnings

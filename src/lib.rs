@@ -84,7 +84,7 @@
 //! Invariants: `aggregate` and everything after it never take a record (`records` is a number of reports there), but
 //! for the scores that a device computes of its own. Only the interfaces do IO or read a clock. Randomness is an
 //! argument; each function that opens the system's source is one line. A module uses those below it alone, in the order
-//! of `MODULE_FLOORS` in `scripts/house.js`, which is not that of the story: mechanisms are below tasks. `cfg(target…)`
+//! of `MODULE_FLOORS` in `scripts/rules.js`, which is not that of the story: mechanisms are below tasks. `cfg(target…)`
 //! appears only here, in `js` and [`mechanism::cap::kernel`], which alone has `unsafe` code. Every stage has its own
 //! error, and [`error::Error`] holds them all.
 //!

@@ -86,11 +86,7 @@ impl fmt::Display for Detection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Never less than it is.
         let (false_alarms, power) = (100.0 * self.false_alarms, (1e5 * self.power).ceil() / 1e3);
-        write!(
-            f,
-            "a test for a record that falsely accuses {false_alarms} % of those with another finds at most {power} % \
-                of those with it"
-        )
+        write!(f, "an attacker who accepts accusing {false_alarms} % wrongly recognizes at most {power} % correctly")
     }
 }
 

@@ -81,8 +81,8 @@ fn found(Detection { false_alarms, power, .. }: Detection) -> String {
     // Never less than it is.
     let (others, found) = (100.0 * false_alarms, (1e3 * power).ceil() / 10.0);
     format!(
-        "A test that falsely accuses {others}\u{a0}% of those who have others finds at most {found}\u{a0}% of those \
-         who have them; without the report, {others}\u{a0}%."
+        "An attacker who accepts accusing {others}\u{a0}% of those who have others recognizes at most {found}\u{a0}% \
+         of those who have them; without the report, {others}\u{a0}%."
     )
 }
 

@@ -114,7 +114,7 @@ fn the_patterns_are_named_by_their_strongest_features_and_say_how_sure_they_are(
         "It holds 40\u{a0}% of the spread.",
         "how far answers are from the middle (0, or a column's offset)",
         "what all people share looks like a pattern too",
-        "finds at most 7.4\u{a0}% of those who have them",
+        "recognizes at most 7.4\u{a0}% of those who have them",
         "What more people would show of these patterns",
         "Not how large answers are",
         "noise edge 0.15",

@@ -307,7 +307,7 @@ fn notice(answer: &Answer) -> Option<String> {
     let marks = Some(answer.marks_of_mean()).filter(|marks| !marks.is_empty())?;
     Some(format!(
         "notice      the first component {}: it may be the mean, of which these reports carry no estimate. A task with \
-         centring (`task new --centre`) estimates it, and components about it; an id is no feature\n",
+         centring (`task new --centre`) estimates it, and components about it; drop id columns\n",
         marks.join(" and ")
     ))
 }

@@ -1,8 +1,8 @@
-// Keeps the house in order. Fails where a crate depends upwards, where modules depend on each other in a circle, where
+// The repository rules. Fails where a crate depends upwards, where modules depend on each other in a circle, where
 // a module of the library knows one that is not below it, where the library has more features than it needs or is more
 // than an rlib, where a line is longer than .editorconfig allows, and where a planted fault has lost its place.
 //
-// usage: node scripts/house.js
+// usage: node scripts/rules.js
 
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -314,7 +314,7 @@ function staleFaults() {
 
 function main(rest) {
   if (rest.length > 0) {
-    console.error("usage: node scripts/house.js");
+    console.error("usage: node scripts/rules.js");
     return 2;
   }
   const { packages } = JSON.parse(run("cargo", "metadata", "--no-deps", "--offline", "--format-version", "1"));
@@ -324,7 +324,7 @@ function main(rest) {
     console.error(faults.join("\n"));
     return 1;
   }
-  console.log("the house is in order: nothing depends upwards, no modules in a circle, no feature or line too many");
+  console.log("the repository rules hold: nothing depends upwards, no circle of modules, no feature or line too many");
   return 0;
 }
 
