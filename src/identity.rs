@@ -56,7 +56,7 @@ pub enum NameError {
 
 /// The forms that both names have: bytes, hexadecimal digits, and those digits as a text wherever serde writes them.
 macro_rules! name_forms {
-    ($name:ident, $length:literal, $spelling:path) => {
+    ($name:ident, $length:literal, $upper:literal) => {
         impl $name {
             /// The name that these bytes are.
             #[must_use]
@@ -81,8 +81,8 @@ macro_rules! name_forms {
             type Err = NameError;
 
             fn from_str(text: &str) -> Result<Self, NameError> {
-                let bytes = from_hex(&$spelling(text)).and_then(|bytes| bytes.try_into().ok());
-                bytes.map(Self).ok_or(NameError::$name)
+                let mut bytes = [0; $length];
+                read_hex(text, &mut bytes, $upper).map(|()| Self(bytes)).ok_or(NameError::$name)
             }
         }
 
@@ -113,8 +113,8 @@ macro_rules! name_forms {
 }
 
 // Unlike an id, a digest names files and rows, so it has one spelling.
-name_forms!(TaskDigest, 32, str::to_owned);
-name_forms!(ReportId, 16, str::to_ascii_lowercase);
+name_forms!(TaskDigest, 32, false);
+name_forms!(ReportId, 16, true);
 
 /// Bytes as lower-case hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
@@ -126,11 +126,17 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     text
 }
 
-/// The bytes that twice as many lower-case hexadecimal digits spell.
-pub(crate) fn from_hex(text: &str) -> Option<Vec<u8>> {
+/// The bytes that twice as many hexadecimal digits spell, which may be capitals only if `upper`.
+pub(crate) fn read_hex(text: &str, bytes: &mut [u8], upper: bool) -> Option<()> {
     let (digits, []) = text.as_bytes().as_chunks::<2>() else { return None };
-    let digit = |digit: u8| char::from(digit).to_digit(16).filter(|_| !digit.is_ascii_uppercase());
-    digits.iter().map(|[high, low]| Some((digit(*high)? * 16 + digit(*low)?) as u8)).collect()
+    let digit = |digit: u8| char::from(digit).to_digit(16).filter(|_| upper || !digit.is_ascii_uppercase());
+    if digits.len() != bytes.len() {
+        return None;
+    }
+    for (byte, [high, low]) in bytes.iter_mut().zip(digits) {
+        *byte = (digit(*high)? * 16 + digit(*low)?) as u8;
+    }
+    Some(())
 }
 
 #[cfg(test)]

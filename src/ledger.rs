@@ -320,7 +320,7 @@ pub enum LedgerError {
 mod hexadecimal_or_null {
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
-    use crate::identity::{from_hex, hex};
+    use crate::identity::{hex, read_hex};
 
     pub(super) fn serialize<S: Serializer>(bytes: &Option<Vec<u8>>, serializer: S) -> Result<S::Ok, S::Error> {
         bytes.as_deref().map(hex).serialize(serializer)
@@ -328,8 +328,12 @@ mod hexadecimal_or_null {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u8>>, D::Error> {
         let text = Option::<String>::deserialize(deserializer)?;
-        let refused = || D::Error::custom("expected an even number of lower-case hexadecimal digits");
-        text.map(|text| from_hex(&text).ok_or_else(refused)).transpose()
+        let read = |text: String| {
+            let mut bytes = vec![0; text.len() / 2];
+            let refused = || D::Error::custom("expected an even number of lower-case hexadecimal digits");
+            read_hex(&text, &mut bytes, false).map(|()| bytes).ok_or_else(refused)
+        };
+        text.map(read).transpose()
     }
 }
 
