@@ -10,7 +10,7 @@ export const en = {
     duplicate: "You took part already. Thank you!",
     relayed: "Your report is on its way. Thank you!",
     pending: "Your report could not be sent yet. It is kept on this device, and sent when you come back.",
-    declined: "You did not agree, and nothing about you was sent.",
+    declined: "You did not agree, and none of your answers was sent.",
   },
   errors: {
     offline: "You are offline. Please try again when you are connected.",
@@ -56,7 +56,7 @@ export const de = {
     duplicate: "Sie haben schon teilgenommen. Vielen Dank!",
     relayed: "Ihr Bericht ist unterwegs. Vielen Dank!",
     pending: "Ihr Bericht konnte noch nicht gesendet werden. Dieses Gerät sendet ihn, wenn Sie wiederkommen.",
-    declined: "Sie haben nicht zugestimmt. Es wurde nichts über Sie gesendet.",
+    declined: "Sie haben nicht zugestimmt. Keine Ihrer Angaben wurde gesendet.",
   },
   errors: {
     offline: "Sie sind offline. Bitte versuchen Sie es noch einmal, sobald Sie verbunden sind.",

@@ -24,7 +24,7 @@ function Survey() {
   }
 
   return (
-    <form onSubmit={takePart}>
+    <form onSubmit={takePart} noValidate>
       {["running", "cycling", "reading"].map((name) => (
         <p key={name}>
           <label>

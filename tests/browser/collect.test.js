@@ -46,7 +46,7 @@ inEachBrowser((name, browser) => {
     };
     const outcomes = async () => (await page.evaluate(() => globalThis.outcomes)).sort();
     assert.deepEqual(await answer(0), ["Who asks: Example Club. What for: a study.", 0]);
-    assert.deepEqual(await outcomes(), Array(2).fill("You did not agree, and nothing about you was sent."));
+    assert.deepEqual(await outcomes(), Array(2).fill("You did not agree, and none of your answers was sent."));
     await answer(1);
     const [counted, again] = ["Counted. Thank you!", "You took part already. Thank you!"];
     const [first, second] = await outcomes();

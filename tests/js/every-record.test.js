@@ -1,6 +1,8 @@
 // Every record has a report, whatever it holds: the law is in docs/guides/records.md.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { before, beforeEach, test } from "node:test";
 
 import * as api from "../../pkg/inline.js";
@@ -26,6 +28,13 @@ function taskWith(name) {
   const columns = [{ ...height, name }, plan, ...["a", "b", "c"].map((name) => ({ ...note, name }))];
   return Task.parse({ ...TASK, schema: { columns } });
 }
+
+test("no example has a form whose browser holds answers back", () => {
+  const files = execFileSync("git", ["ls-files", "examples", "pkg/README.md"], { encoding: "utf8" }).trim().split("\n");
+  const forms = files.flatMap((file) => readFileSync(file, "utf8").match(/<form\b[^>]*/g) ?? []);
+  assert.equal(forms.length, 6);
+  for (const form of forms) assert.match(form, /\bnovalidate\b/i);
+});
 
 test("a record of any content has the report of what its columns read", async () => {
   assert.deepEqual(await refusals(api, { seed: 20_261_128, tasks: 600, seeded: true }), []);

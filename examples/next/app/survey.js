@@ -19,7 +19,7 @@ export default function Survey({ survey, children }) {
   }
 
   return (
-    <form onSubmit={takePart}>
+    <form onSubmit={takePart} noValidate>
       {["running", "cycling", "reading"].map((name) => (
         <p key={name}>
           <label>
