@@ -76,5 +76,7 @@ export function resume(options?: Partial<CollectOptions>): Promise<Outcome[]>;
  * counts, since a column has one value: give each its own column.
  *
  * `FormData` does not show boxes that are not checked: there they are missing.
+ *
+ * @throws {@link ArgumentError} when a checkbox without a `value` is for a categorical column without "true".
  */
 export function formRecord(task: Pick<TaskFacts, "toJSON">, form: HTMLFormElement | FormData): RecordByName;

@@ -87,11 +87,15 @@ export function formRecord(task, form) {
   const elements = isData ? [] : elementsOf(form);
   const columns = columnsOf(task).filter(({ type }) => type !== "ignored");
   // Of entries, so that a column may have any name.
-  const entries = columns.map(({ name, type: column }) => {
+  const entries = columns.map(({ name, type: column, values }) => {
     const [box, other] = [...elements].filter((field) => field.name === name && field.type === "checkbox");
     // One that stands for no text of its own is an answer when it is empty, too.
     if (box && !other && !box.hasAttribute("value") && !box.matches(":disabled")) {
-      return [name, column === "numeric" ? Number(box.checked) : box.checked];
+      if (column === "numeric") return [name, Number(box.checked)];
+      if (values?.includes("true") === false) {
+        throw failure("argument", `column ${name}: a checkbox is true or false, and no value of it: use a select`);
+      }
+      return [name, box.checked];
     }
     const given = data.getAll(name);
     // Several fit no column.

@@ -111,7 +111,9 @@ export function explain(told, sentences = en) {
   // The report was sent before.
   if (code === "spent" && !withdrawn) return outcomes.duplicate;
   // A task that is not there was deleted; what the visitor sent before may count.
-  const name = code === "fetch" && answer === 404 ? "gone" : (ERRORS[type] ?? ERRORS[code]);
+  const name = code === "fetch" && answer === 404 ? "gone" : (ERRORS[type] ?? ERRORS[code] ?? "page");
+  // Visitors can do little about these. Those who run the page can, and the message says what.
+  if (["gone", "changed", "browser", "page"].includes(name)) console.error(error);
   const isOffline = name === "unreachable" && globalThis.navigator?.onLine === false;
-  return errors[isOffline ? "offline" : name] ?? errors.page;
+  return errors[isOffline ? "offline" : name];
 }

@@ -78,10 +78,16 @@ inEachBrowser((name, browser) => {
       const columns = names.map((name) => ({ name, type: typeOf(name) }));
       const task = JSON.stringify({ schema: { columns } });
       const { j, ...texts } = formRecord(task, document.querySelector("form"));
-      return JSON.stringify([texts, typeof j]);
+      const yesOrNo = { schema: { columns: [{ name: "c", type: "categorical", values: ["no", "yes"] }] } };
+      try {
+        formRecord(JSON.stringify(yesOrNo), document.querySelector("form"));
+      } catch ({ code, message }) {
+        return JSON.stringify([texts, typeof j, code, message]);
+      }
     });
     const boxes = { c: false, d: true, f: "y", k: 0, getAll: 1 };
     const expected = { a: "", b: "-2.5", ...boxes, h: "x", i: ["x", "y"], elements: "x", ["__proto__"]: "x" };
-    assert.deepEqual(JSON.parse(read), [expected, "object"]);
+    const refused = "column c: a checkbox is true or false, and no value of it: use a select";
+    assert.deepEqual(JSON.parse(read), [expected, "object", "argument", refused]);
   });
 });

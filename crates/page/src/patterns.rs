@@ -9,6 +9,8 @@ use super::words::{all_standing, name, percent, single_columns, ties};
 
 /// Features in the table of a pattern.
 const SHOWN: usize = 10;
+/// The square of a weight beyond which the others hardly count.
+const ALONE: f64 = 0.9;
 
 /// The errors of a component's loadings, where they are known.
 pub(crate) fn errors_of(answer: &Answer, index: usize) -> Option<&[f64]> {
@@ -58,6 +60,9 @@ fn pattern(answer: &Answer, index: usize) -> Markup {
     html! {
         h3 id=(id) { "Pattern " (number) ": " (name(loadings, errors, names)) }
         p { (share(answer, index)) " " (certainty(answer, index)) }
+        @if loadings.iter().any(|loading| loading.powi(2) > ALONE) {
+            p .note { "It is nearly one column alone: nothing goes together in it." }
+        }
         table {
             caption {
                 "Weights of the strongest features in pattern " (number) ". The squares of all weights sum to 1."
@@ -122,14 +127,20 @@ fn certainty(answer: &Answer, index: usize) -> String {
     if let Some((found, component)) = found.and_then(|found| Some((found, found.components.get(index)?))) {
         let (lower, upper) = (1.0 - component.interval.upper, 1.0 - component.interval.lower);
         let level = percent(found.level);
-        return format!("With {level} confidence, {} to {} of the true one is found.", percent(lower), percent(upper));
+        return format!(
+            "With {level} confidence, {} to {} of its direction is the true one's.",
+            percent(lower),
+            percent(upper)
+        );
     }
     // The prediction is of patterns that can be told from each other.
     let is_tied = answer.found.ties.iter().any(|&[first, last]| (first..=last).contains(&index));
     let missed = trust.predicted.as_ref().filter(|_| !is_tied && answer.found.penalty().is_none());
     let missed = missed.and_then(|predicted| predicted.per_component.get(index));
     let expected = missed.map(|missed| percent(1.0 - missed));
-    expected.map(|found| format!("About {found} of the true one is expected to be found.")).unwrap_or_default()
+    expected
+        .map(|found| format!("About {found} of its direction is expected to be the true one's."))
+        .unwrap_or_default()
 }
 
 /// A weight from the middle, to the right above 0, with its error. (An element of SVG needs its end.)
@@ -168,7 +179,10 @@ pub(crate) fn spectrum(answer: &Answer) -> Markup {
                         "Each dot is a direction in which the answers may vary, strongest first, and as high as the \
                         spread along it. Where nothing stands out any more, noise alone gives dots up to the dashed \
                         line, the noise edge. "
-                        @if marked > 0 { "The blue ones stand out." }
+                        @if marked > 0 {
+                            "The blue ones stand out: each is tested beside those before it, so one a little above the \
+                            line may not."
+                        }
                         @if marked + 1 == eigenvalues.len() { " The last direction has no other to stand out from." }
                     }
                 }
