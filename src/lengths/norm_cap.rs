@@ -18,7 +18,7 @@
 //! # Argument
 //! The normaliser `m W + m 2^32` does not depend on the record, because the cap has exactly m members for every record:
 //! of the two indices of a threshold exactly one, the other is its negation. So the ratio of two probabilities of the
-//! same index is one of `1`, `W / 2^32`, `2^32 / W`, and `1 < W / 2^32 <= e^epsilon`. The index is drawn by an exactly
+//! same index is one of `1`, `W / 2^32`, `2^32 / W`, and `1 <= W / 2^32 <= e^epsilon`. The index is drawn by an exactly
 //! uniform integer below the normaliser, and independently of the id. How a length is computed and rounded does not
 //! matter: it only decides who is in the cap.
 //!

@@ -12,9 +12,10 @@ impl Task {
     /// Randomizes a record into a report, with randomness from the system.
     ///
     /// The report draws an id, or has the `id` that somebody else chose, as an aggregator that issues ids requires. An
-    /// id is for one report: two reports with one id count once. The guarantee is the same. The mechanisms' proofs
-    /// hold for every fixed id, no matter who chose it and why, as long as this device draws the noise afterwards. The
-    /// issuer of the id can recognize the report that has it.
+    /// id is for one report: two reports with one id count once. The guarantee is the same, whoever chose the id and
+    /// why, if it was chosen without looking at the record and before this device draws the noise. (The report shows
+    /// its id: one that was derived from the record would tell of it.) The issuer of the id can recognize the report
+    /// that has it.
     ///
     /// # Errors
     /// [`RandomizeError`] for a record that does not fit the task, and when the system gives no randomness.

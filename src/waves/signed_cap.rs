@@ -18,10 +18,10 @@
 //! # Argument
 //! The normaliser `L W + (J - L) 2^32` does not depend on the record, because the cap has exactly L members for every
 //! record. (The record whose values are all 0 or missing has the vector `(0, …, 0, 1)`.) So the ratio of two
-//! probabilities of the same index is one of `1`, `W / 2^32`, `2^32 / W`, and `1 < W / 2^32 <= e^epsilon`: W is the
-//! floor of the real number, and an epsilon so small that W might not exceed 2^32 is refused. The index is drawn by an
-//! exactly uniform integer below the normaliser. Directions, weights, clip, turn and candidates are public and the same
-//! for all records. They, the clipping and the rounding of u and v only decide who is in the cap.
+//! probabilities of the same index is one of `1`, `W / 2^32`, `2^32 / W`, and `1 <= W / 2^32 <= e^epsilon`: W is the
+//! floor of the real number `2^32 e^epsilon`, which is above 2^32. The index is drawn by an exactly uniform integer
+//! below the normaliser. Directions, weights, clip, turn and candidates are public and the same for all records. They,
+//! the clipping and the rounding of u and v only decide who is in the cap.
 //!
 //! # Assumptions
 //! The statement is about one report. A person answers one wave alone: a ledger knows the first wave's task of a

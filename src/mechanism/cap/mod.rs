@@ -40,8 +40,8 @@ pub use self::members::{MAX_CANDIDATES, largest, nth_member};
 pub(crate) use self::sphere::root;
 pub use self::weight::Weights;
 
-/// Below it, `e^epsilon - 1` in units of 2^-32 has few digits or none, and so has the gain. From this value W exceeds
-/// 2^32, which the privacy argument needs.
+/// Below it, `e^epsilon - 1` in units of 2^-32 has few digits or none, and so has the gain. The arithmetic of
+/// `cap_weight` is for this value on, too. Privacy needs no such limit: W is at least 2^32 for every epsilon above 0.
 const SMALLEST_EPSILON: f64 = 1e-6;
 
 /// The weights of a cap and its privacy loss, for parameters that fit together.

@@ -6,10 +6,11 @@
 //! # Argument
 //! With epsilon = m / 2^s, m < 2^53, and in units of 2^-64, the terms of the series are `t_0 = 2^96` and
 //! `t_n = floor(floor(t_(n-1) m / 2^s) / n)`, until one is 0. Nothing is ever rounded up, so their sum S is at most
-//! `2^96 e^epsilon`. Each step loses less than 2, and what is lost in step n would have come back in step n and all
-//! later ones, `1 + epsilon / (n+1) + epsilon^2 / ((n+1) (n+2)) + … <= e^epsilon` times. So after N steps S is short by
-//! less than `2 N e^epsilon`. Where `floor(S / 2^64)` is the same for both ends of that interval, it is W. Elsewhere W
-//! is not known and the epsilon is refused: that is less than one in 2^31 at epsilon = 16, and in 2^50 at 4.
+//! `2^96 e^epsilon`. Step n makes its term less than 2 too small. The later terms follow from that one, so they become
+//! too small as well: the next by less than `2 epsilon / (n+1)`, the one after it by less than `2 epsilon^2 / ((n+1)
+//! (n+2))`, and so on. Together that is less than `2 e^epsilon` for each step. So after N steps S is short by less than
+//! `2 N e^epsilon`. Where `floor(S / 2^64)` is the same for both ends of that interval, it is W. Elsewhere W is not
+//! known and the epsilon is refused: that is less than one in 2^31 at epsilon = 16, and in 2^50 at 4.
 
 use rand::{Rng, RngExt};
 

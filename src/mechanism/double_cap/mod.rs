@@ -19,10 +19,10 @@
 //!
 //! # Argument
 //! The normaliser `L W + (J - L) 2^32` does not depend on the record, because the cap has exactly L members for every
-//! record. So the ratio of two probabilities of the same index is one of `1`, `W / 2^32`, `2^32 / W`, and `1 < W / 2^32
-//! <= e^epsilon`: W is the floor of the real number, and an epsilon so small that W might not exceed 2^32 is refused.
-//! The index is drawn by an exactly uniform integer below the normaliser. It holds for every id, and whatever happens
-//! to the scores: they only decide who is in the cap.
+//! record. So the ratio of two probabilities of the same index is one of `1`, `W / 2^32`, `2^32 / W`, and `1 <= W /
+//! 2^32 <= e^epsilon`: W is the floor of the real number `2^32 e^epsilon`, which is above 2^32. The index is drawn by
+//! an exactly uniform integer below the normaliser. It holds for every id, and whatever happens to the scores: they
+//! only decide who is in the cap.
 //!
 //! # Utility
 //! Given the record, `E[z z^T] / scale^2 = I + gain (u u^T - I/m + D)` for the chosen candidate z of m coordinates,
