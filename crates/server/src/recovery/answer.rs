@@ -10,12 +10,13 @@ use super::Wanted;
 use crate::problem::{Problem, Reason};
 use crate::store::TaskReports;
 use ldp_pca::aggregate::Aggregate;
-use ldp_pca::covariance::{Covariance, Mean};
+use ldp_pca::covariance::Covariance;
 use ldp_pca::internal::recovery::{Decomposition, Denoised, Denoising, HeldOut, RankTest, ThresholdedAnswer};
 use ldp_pca::internal::waves::{RefineError, RefinedFacts, refined_answer};
+use ldp_pca::prediction::Prediction;
 use ldp_pca::recovery::{
-    self, AnswerError, Baselines, Method, Part, PathPoint, Question, Rank, RecoveryError, Reports, Step, Stop,
-    Unfinished,
+    self, AnswerError, MeanAnswer, Method, Part, PathPoint, Question, Rank, RecoveryError, Reports, SparseAnswer, Step,
+    Stop, Unfinished,
 };
 use ldp_pca::task::Task;
 
@@ -24,8 +25,6 @@ const PREDICTED: usize = 32;
 
 /// An answer, ready to be sent.
 pub(crate) struct Answer {
-    /// The number of its reports.
-    pub(crate) records: u64,
     /// The number of components, and their predicted error as a share of a random subspace's.
     pub(super) predicted_error: Option<(usize, f64)>,
     /// The document.
@@ -57,11 +56,12 @@ struct Document<'a> {
     noise_edge: f64,
     /// The mean, for a task with centring: then the components are those of the covariance about it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    mean: Option<&'a Mean>,
+    mean: Option<&'a MeanAnswer>,
+    /// What to expect of plain components as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
-    predicted: Option<Predicted>,
+    predicted: Option<&'a Prediction>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    sparse: Option<Sparse<'a>>,
+    sparse: Option<&'a SparseAnswer>,
     #[serde(skip_serializing_if = "Option::is_none")]
     soft_threshold: Option<&'a ThresholdedAnswer>,
     /// The variance captured in reports held out.
@@ -73,30 +73,6 @@ struct Document<'a> {
     /// What two waves add, for components of both.
     #[serde(skip_serializing_if = "Option::is_none")]
     refined: Option<&'a RefinedFacts>,
-}
-
-/// What to expect of the components as a whole.
-#[derive(Serialize)]
-struct Predicted {
-    /// The share of the structure that they find.
-    share_found: Option<f64>,
-    sin_theta_squared: f64,
-    /// The error of a random subspace.
-    uninformed: f64,
-}
-
-/// The details of a sparse solution.
-#[derive(Serialize)]
-struct Sparse<'a> {
-    penalty: f64,
-    penalty_choice: &'static str,
-    status: &'static str,
-    relative_gap: f64,
-    /// The features that the components use.
-    support: &'a [String],
-    /// Simpler methods on the same estimate.
-    #[serde(flatten)]
-    baselines: Option<&'a Baselines>,
 }
 
 impl Answer {
@@ -162,27 +138,15 @@ impl Answer {
             records: answer.asked.records,
             noise_deviation: answer.trust.noise_deviation,
             noise_edge: answer.trust.noise_edge,
-            mean: answer.found.mean.as_ref().map(|mean| &mean.estimate),
-            predicted: predicted.map(|predicted| Predicted {
-                share_found: predicted.share_found,
-                sin_theta_squared: predicted.sin_theta_squared,
-                uninformed: predicted.uninformed,
-            }),
-            sparse: answer.found.sparse.as_ref().map(|sparse| Sparse {
-                penalty: sparse.penalty,
-                penalty_choice: sparse.penalty_choice,
-                status: sparse.status.name(),
-                relative_gap: sparse.relative_gap,
-                support: &sparse.support,
-                baselines: sparse.baselines.as_ref(),
-            }),
+            mean: answer.found.mean.as_ref(),
+            predicted,
+            sparse: answer.found.sparse.as_ref(),
             soft_threshold: answer.found.soft_threshold.as_ref(),
             held_out: answer.trust.held_out.as_ref(),
             path: answer.found.path.as_deref(),
             refined,
         };
         Ok(Self {
-            records: answer.asked.records,
             predicted_error: predicted.map(|found| (document.rank, found.sin_theta_squared / found.uninformed)),
             json: serde_json::to_vec(&document).map_err(Problem::internal)?.into(),
             found: answer,

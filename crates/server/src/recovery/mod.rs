@@ -147,7 +147,7 @@ impl RecoveryCache {
     ) -> Result<Arc<Answer>, Problem> {
         // Reports are summed before they are counted, so an answer can be of a newer state than the count.
         let lasts = if let Asker::Visitor(_) = asker { PUBLISHED_LASTS } else { Duration::ZERO };
-        let is_fresh = |answer: &Arc<Answer>| answer.records >= records || answer.made.elapsed() < lasts;
+        let is_fresh = |answer: &Arc<Answer>| answer.found.asked.records >= records || answer.made.elapsed() < lasts;
         let slot = self.slot(wanted.clone(), waves.second.as_ref());
         let last = || hold(&slot.last).clone();
         let start = |computing: OwnedMutexGuard<()>, permit: Permit| {

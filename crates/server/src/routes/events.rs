@@ -120,7 +120,7 @@ impl Listener {
         let (event, records) = match recover(&self.app, asker, &self.waves, self.wanted.clone(), counts).await {
             Ok(answer) => {
                 let json = String::from_utf8_lossy(&answer.json);
-                (Event::default().event("recovery").data(json), answer.records.max(of))
+                (Event::default().event("recovery").data(json), answer.found.asked.records.max(of))
             }
             Err(problem) => (event("problem", &problem.document()), of),
         };

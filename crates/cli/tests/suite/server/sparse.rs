@@ -70,7 +70,7 @@ fn a_method_that_is_chosen_a_path_and_simpler_methods_are_the_library_s() {
         let expected = answer(&question, collected, &covariance, &mut |_| ControlFlow::Continue(())).unwrap();
         let expected = serde_json::to_value(expected).unwrap();
         let found = server.recovery(&task(), &format!("rank=2{query}")).json();
-        for part in ["method", "components", "eigenvalues", "held_out", "soft_threshold"] {
+        for part in ["method", "components", "eigenvalues", "held_out", "soft_threshold", "sparse"] {
             assert_eq!(found.get(part), expected.get(part), "{part} of {query}");
         }
         assert_eq!(found.get("predicted").is_some(), found["method"] == "pca", "{query}");
