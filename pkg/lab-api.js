@@ -397,9 +397,7 @@ function recovery({ rank, penalty, tolerance, baselines, reference, ...watched }
     baselines,
     reference,
   };
-  const { sparse, estimate, components, ...facts } = call(() => run(asked, progressOf(watched)));
-  const { records, noiseDeviation, noiseEdge, mean } = estimate ?? {};
-  return { components, ...facts, sparse, ...(estimate && { records, noiseDeviation, noiseEdge, mean }) };
+  return call(() => run(asked, progressOf(watched)));
 }
 
 /** The penalty as the module takes it; none for plain principal components. */

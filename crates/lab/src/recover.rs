@@ -9,14 +9,13 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::aggregate::Aggregate;
 use crate::crossing::{failure, matrix, object, object_with, read, thrown};
-use ldp_pca::internal::recovery::{baselines_of, compare_baselines, components, explained_variance};
+use ldp_pca::internal::recovery::{components, components_of_matrix};
 use ldp_pca::prediction::predict_from_estimate;
 use ldp_pca::recovery::{
-    Answer, AnswerError, Baseline, Baselines, DEFAULT_PENALTY_FACTOR, FantopeProblem, FantopeSolver, Method, Penalty,
-    PenaltyChoice, PenaltyError, Question, Rank, Reports, SequenceProgress, Solver, SolverSettings, SolverStatus, Step,
-    Stop, default_penalty_sequence, principal_components, solve_sequence,
+    self, Answer, AnswerError, Baseline, Baselines, DEFAULT_PENALTY_FACTOR, Method, Penalty, PenaltyChoice,
+    PenaltyError, Question, Rank, Reports, SequenceProgress, Solver, SolverSettings, SolverStatus, Step, Stop,
+    default_penalty_sequence, solve_sequence,
 };
-use ldp_pca::subspace::{Subspace, SubspaceError, sin_theta_squared};
 use ldp_pca_simulation::SupportCounts;
 
 #[derive(Deserialize)]
@@ -65,6 +64,7 @@ struct Facts {
     sparse: Option<Sparse>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sin_theta_squared: Option<f64>,
+    #[serde(flatten)]
     estimate: Option<Estimate>,
 }
 
@@ -130,17 +130,8 @@ impl Aggregate {
     pub fn recover(&self, options: JsValue, progress: &Function) -> Result<JsValue, JsValue> {
         let options: Options = read(options)?;
         let covariance = self.covariance()?;
-        let mut watch = Watch::new(progress);
-        let reference = options.reference(covariance.matrix().nrows())?;
-        let reports = Reports::one(&self.sums, &self.task);
-        let answer = components(&options.question(), reports, &covariance, &mut |step| watch.step(step));
-        watch.finish()?;
-        let mut answer = answer.map_err(thrown)?;
-        if options.baselines == Some(true) && answer.found.status() != SolverStatus::Cancelled {
-            answer.add_baselines(covariance.matrix()).map_err(thrown)?;
-        }
-        let error = reference.map(|reference| answer.compare_components(&reference)).transpose().map_err(thrown)?;
-        Facts::of(&answer, error).with(&answer.vectors())
+        let (question, reports) = (options.question(), Reports::one(&self.sums, &self.task));
+        options.facts(covariance.matrix(), progress, |watch| components(&question, reports, &covariance, watch))
     }
 
     /// Solves the sparse problem for a sequence of penalties, from the largest that changes anything to a quarter of
@@ -193,64 +184,38 @@ pub(crate) fn solve_path(
 pub fn solve(numbers: &[f64], dimension: usize, options: JsValue, progress: &Function) -> Result<JsValue, JsValue> {
     let options: Options = read(options)?;
     let estimate = matrix(numbers, dimension, dimension)?;
-    let reference = options.reference(dimension)?;
-    match options.penalty {
-        None => {
-            let found = principal_components(&estimate, options.rank).map_err(thrown)?;
-            let (eigenvalues, support) = (found.values.as_slice().to_vec(), (0..dimension).collect());
-            let mut facts = Facts::of_matrix(&estimate, Method::Pca, eigenvalues, support);
-            facts.eigenvalue_gap = found.gap();
-            facts.compare(&found.vectors, reference.as_ref(), None)?;
-            facts.with(&found.vectors)
+    let penalty = match options.penalty {
+        None => None,
+        Some(PenaltyOption::Value(penalty)) => Some(penalty),
+        Some(_) => {
+            return Err(failure("argument", &"the noise of a matrix is not known: give the penalty as a number"));
         }
-        Some(PenaltyOption::Value(penalty)) => {
-            options.solve(&estimate, penalty, reference.as_ref(), Watch::new(progress))
-        }
-        Some(_) => Err(failure("argument", &"the noise of a matrix is not known: give the penalty as a number")),
-    }
+    };
+    options.facts(&estimate, progress, |watch| {
+        components_of_matrix(&estimate, options.rank, penalty, options.solver(), watch)
+    })
 }
 
 impl Options {
-    /// The components to compare with, of so many features.
-    fn reference(&self, dimension: usize) -> Result<Option<DMatrix<f64>>, JsValue> {
-        self.reference.as_deref().map(|numbers| matrix(numbers, dimension, self.rank.value())).transpose()
-    }
-
-    /// Sparse components of a matrix.
-    fn solve(
+    /// What `find` gives of an estimate, and what else was asked for.
+    fn facts(
         &self,
         estimate: &DMatrix<f64>,
-        penalty: Penalty,
-        reference: Option<&DMatrix<f64>>,
-        mut watch: Watch<'_>,
+        progress: &Function,
+        find: impl FnOnce(&mut recovery::Watch<'_>) -> Result<Answer, AnswerError>,
     ) -> Result<JsValue, JsValue> {
-        let problem = FantopeProblem::new(estimate, self.rank, penalty).map_err(thrown)?;
-        let default = SolverSettings::default();
-        let settings = SolverSettings { tolerance: self.tolerance.unwrap_or(default.tolerance), ..default };
-        let found = FantopeSolver::new(settings).map_err(thrown)?.solve_with(&problem, None, &mut |state| {
-            watch.call(state.iterations, state.max_iterations, state.relative_gap).map_break(|_| ())
-        });
+        let reference = self.reference.as_deref();
+        let reference = reference.map(|numbers| matrix(numbers, estimate.nrows(), self.rank.value())).transpose()?;
+        let mut watch = Watch::new(progress);
+        let answer = find(&mut |step: &Step| watch.step(step));
         watch.finish()?;
-        let found = found.map_err(thrown)?;
-        let baselines = if self.baselines == Some(true) && found.status != SolverStatus::Cancelled {
-            Some(baselines_of(estimate, penalty, &found.components, &[]).map_err(thrown)?.0)
-        } else {
-            None
-        };
-        let eigenvalues = found.variances.as_slice().to_vec();
-        let mut facts = Facts::of_matrix(estimate, Method::Fantope, eigenvalues, found.support);
-        facts.status = found.status;
-        facts.sparse = Some(Sparse {
-            penalty: penalty.value(),
-            objective: found.objective,
-            dual_bound: found.dual_bound,
-            relative_gap: found.relative_gap,
-            iterations: found.iterations,
-            leverages: found.leverages,
-            baselines: None,
-        });
-        facts.compare(&found.components, reference, baselines)?;
-        facts.with(&found.components)
+        let mut answer = answer.map_err(thrown)?;
+        if self.baselines == Some(true) && answer.found.status() != SolverStatus::Cancelled {
+            answer.add_baselines(estimate).map_err(thrown)?;
+        }
+        let error = reference.map(|reference| answer.compare_components(&reference)).transpose().map_err(thrown)?;
+        // Columns of the transpose are rows.
+        object_with(&Facts::of(&answer, error), "components", answer.vectors().transpose().as_slice())
     }
 
     fn question(&self) -> Question {
@@ -259,59 +224,15 @@ impl Options {
             PenaltyOption::Auto { factor } => PenaltyChoice::Auto { factor: factor.unwrap_or(DEFAULT_PENALTY_FACTOR) },
             PenaltyOption::CrossValidated => PenaltyChoice::cross_validated(),
         });
-        let solver = Solver { tolerance: self.tolerance, ..Solver::default() };
-        Question { penalty, solver, ..Question::new(self.rank) }
+        Question { penalty, solver: self.solver(), ..Question::new(self.rank) }
+    }
+
+    fn solver(&self) -> Solver {
+        Solver { tolerance: self.tolerance, ..Solver::default() }
     }
 }
 
 impl Facts {
-    /// With the d × k components, row-major, as one more field.
-    fn with(&self, components: &DMatrix<f64>) -> Result<JsValue, JsValue> {
-        // Columns of the transpose are rows.
-        object_with(self, "components", components.transpose().as_slice())
-    }
-
-    /// Those of components of a matrix.
-    fn of_matrix(estimate: &DMatrix<f64>, method: Method, eigenvalues: Vec<f64>, support: Vec<usize>) -> Self {
-        let total = estimate.trace();
-        Self {
-            dimension: estimate.nrows(),
-            rank: eigenvalues.len(),
-            method,
-            status: SolverStatus::Optimal,
-            total_variance: Some(total),
-            explained_variance: explained_variance(&eigenvalues, total),
-            eigenvalues,
-            support,
-            eigenvalue_gap: None,
-            sparse: None,
-            sin_theta_squared: None,
-            estimate: None,
-        }
-    }
-
-    /// Adds simpler methods, and the distance of all from a reference where there is one.
-    fn compare(
-        &mut self,
-        components: &DMatrix<f64>,
-        reference: Option<&DMatrix<f64>>,
-        mut baselines: Option<Baselines>,
-    ) -> Result<(), JsValue> {
-        let refused = |error: SubspaceError| thrown(AnswerError::from(error));
-        if let Some(reference) = reference {
-            let theirs = Subspace::new(reference).map_err(refused)?;
-            let ours = Subspace::new(components).map_err(refused)?;
-            if let Some(baselines) = &mut baselines {
-                compare_baselines(baselines, &theirs).map_err(refused)?;
-            }
-            self.sin_theta_squared = Some(sin_theta_squared(&ours, &theirs).map_err(refused)?);
-        }
-        if let Some(sparse) = &mut self.sparse {
-            sparse.baselines = baselines.as_ref().map(BaselinesFacts::from);
-        }
-        Ok(())
-    }
-
     fn of(answer: &Answer, sin_theta_squared: Option<f64>) -> Self {
         let sparse = answer.found.sparse.as_ref();
         Self {
@@ -334,7 +255,8 @@ impl Facts {
                 baselines: sparse.baselines.as_ref().map(BaselinesFacts::from),
             }),
             sin_theta_squared,
-            estimate: Some(Estimate {
+            // A matrix is of no reports.
+            estimate: (answer.asked.records > 0).then(|| Estimate {
                 records: answer.asked.records,
                 noise_deviation: answer.trust.noise_deviation,
                 noise_edge: answer.trust.noise_edge,

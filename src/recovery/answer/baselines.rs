@@ -7,7 +7,7 @@ use super::super::held_out::used_rows;
 use super::super::{Components, Penalty, Rank, RecoveryError, principal_components, soft_threshold};
 use super::AnswerError;
 use crate::linalg::symmetric_eigen;
-use crate::subspace::{Subspace, SubspaceError, orient_columns_in_place, sin_theta_squared};
+use crate::subspace::{Subspace, orient_columns_in_place, sin_theta_squared};
 
 /// Simpler methods on the same estimate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -42,10 +42,7 @@ pub struct Baseline {
 
 /// The simpler methods beside sparse components (d × k) of an estimate with this penalty, and all eigenvalues of the
 /// estimate. `names` are those of the features.
-///
-/// # Errors
-/// [`AnswerError::Recovery`], [`AnswerError::Subspace`] for an estimate of another dimension.
-pub fn baselines_of(
+pub(super) fn baselines_of(
     estimate: &DMatrix<f64>,
     penalty: Penalty,
     sparse: &DMatrix<f64>,
@@ -58,17 +55,6 @@ pub fn baselines_of(
     let baseline = |components| Baseline::new(components, estimate, &found, names);
     let baselines = Baselines { soft_threshold: baseline(&thresholded)?, pca: baseline(&plain)? };
     Ok((baselines, plain.all_values.as_slice().to_vec()))
-}
-
-/// Adds the distances of simpler methods from a reference.
-///
-/// # Errors
-/// [`SubspaceError`] for a reference of another dimension or rank.
-pub fn compare_baselines(baselines: &mut Baselines, reference: &Subspace) -> Result<(), SubspaceError> {
-    for baseline in [&mut baselines.soft_threshold, &mut baselines.pca] {
-        baseline.sin_theta_squared = Some(sin_theta_squared(&baseline.subspace, reference)?);
-    }
-    Ok(())
 }
 
 impl Baseline {

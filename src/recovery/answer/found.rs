@@ -228,8 +228,7 @@ pub fn mean_answer(covariance: &Covariance, task: &Task) -> Option<MeanAnswer> {
 
 /// The shares of a total variance that components hold; none where the total is 0 or less. It is not taken to be less
 /// than they hold.
-#[must_use]
-pub fn explained_variance(variances: &[f64], total: f64) -> Option<Vec<f64>> {
+pub(super) fn explained_variance(variances: &[f64], total: f64) -> Option<Vec<f64>> {
     let whole = whole(variances, total)?;
     Some(variances.iter().map(|variance| variance / whole).collect())
 }

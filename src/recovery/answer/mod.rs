@@ -35,10 +35,8 @@ mod trust;
 mod watch;
 mod work;
 
-pub use baselines::{Baseline, Baselines, baselines_of, compare_baselines};
-pub use found::{
-    Asked, Found, MeanAnswer, Selection, SparseAnswer, ThresholdedAnswer, explained_variance, mean_answer,
-};
+pub use baselines::{Baseline, Baselines};
+pub use found::{Asked, Found, MeanAnswer, Selection, SparseAnswer, ThresholdedAnswer, mean_answer};
 pub use question::{HeldOutUse, Question, Solver, When};
 pub use trust::{ComponentInterval, Confidence, OtherCollection, ReferenceAnswer, ReferenceComparison, Trust};
 pub use watch::{Missing, Part, Step, Stop, Unfinished, Watch};
@@ -47,12 +45,13 @@ use nalgebra::DMatrix;
 use serde::Serialize;
 use thiserror::Error;
 
-use self::found::whole;
+use self::baselines::baselines_of;
+use self::found::{explained_variance, whole};
 use self::watch::Watched;
 use self::work::Work;
 use super::{
-    BootstrapError, Change, Components, FeatureTest, Penalty, PenaltyError, Rank, RankTest, RecoveryError,
-    SolverStatus, principal_components, sparse_noise_edge,
+    BootstrapError, Change, Components, FantopeProblem, FeatureTest, Penalty, PenaltyError, Rank, RankTest,
+    RecoveryError, SolverStatus, principal_components, sparse_noise_edge,
 };
 use crate::covariance::Covariance;
 use crate::decimal::Decimal;
@@ -195,13 +194,34 @@ pub fn components(
 
 /// Plain components of what two waves of `task` say together. Nothing is said of the law of such an estimate.
 pub(crate) fn components_of_waves(matrix: &DMatrix<f64>, task: &Task, rank: Rank) -> Result<Answer, AnswerError> {
-    let (dimension, feature_names) = (matrix.nrows(), task.schema().feature_names());
-    let facts = Answer {
-        asked: Asked { dimension, feature_names, ..Asked::default() },
+    plain(matrix, rank, facts_of_matrix(matrix, task.schema().feature_names()))
+}
+
+/// Components of a matrix of whose noise nothing is known, and whose features have no names: plain ones, or with a
+/// penalty sparse ones.
+///
+/// # Errors
+/// [`AnswerError::Recovery`].
+pub fn components_of_matrix(
+    matrix: &DMatrix<f64>,
+    rank: Rank,
+    penalty: Option<Penalty>,
+    solver: Solver,
+    watch: &mut Watch<'_>,
+) -> Result<Answer, AnswerError> {
+    let facts = facts_of_matrix(matrix, vec![]);
+    let Some(penalty) = penalty else { return plain(matrix, rank, facts) };
+    let problem = FantopeProblem::new(matrix, rank, penalty)?;
+    let solution = solver.solve(&problem, None, &mut |progress| watch(&Step::Solving(*progress)))?;
+    Ok(facts.with_sparse("value", (penalty, None), solution))
+}
+
+fn facts_of_matrix(matrix: &DMatrix<f64>, feature_names: Vec<String>) -> Answer {
+    Answer {
+        asked: Asked { dimension: matrix.nrows(), feature_names, ..Asked::default() },
         found: Found { total_variance: Some(matrix.trace()), ..Found::default() },
         ..Answer::default()
-    };
-    plain(matrix, rank, facts)
+    }
 }
 
 /// Plain components. A whole decomposition of a large estimate takes long, and nothing else needs it. In the browser,
@@ -304,7 +324,12 @@ impl Answer {
     /// Compares the simpler methods, if there are any, with a reference.
     fn compare_baselines(&mut self, reference: &Subspace) -> Result<(), SubspaceError> {
         let baselines = self.found.sparse.as_mut().and_then(|sparse| sparse.baselines.as_mut());
-        baselines.map_or(Ok(()), |baselines| compare_baselines(baselines, reference))
+        if let Some(Baselines { soft_threshold, pca }) = baselines {
+            for baseline in [soft_threshold, pca] {
+                baseline.sin_theta_squared = Some(sin_theta_squared(&baseline.subspace, reference)?);
+            }
+        }
+        Ok(())
     }
 
     /// The components as columns, d × k.
