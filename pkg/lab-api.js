@@ -106,7 +106,7 @@ export function solve(matrix, dimension, options) {
 
 export function penaltyPath(aggregate, { rank, points = 20, ...watched } = {}) {
   const asked = { rank: count("rank", rank, 1), points: count("points", points) };
-  return call(() => sums(aggregate).path(asked, progressOf(watched)));
+  return pathOf(() => sums(aggregate).path(asked, progressOf(watched)));
 }
 
 export function predict(what, options) {
@@ -295,8 +295,7 @@ export class SimulatedCollection {
 
   path({ points = 20, ...watched } = {}) {
     const asked = { rank: this.#rank, points: count("points", points) };
-    const found = call(() => alive(this.#collection, "collection").path(asked, progressOf(watched)));
-    return found.map(({ counts, ...point }) => ({ ...point, ...counts }));
+    return pathOf(() => alive(this.#collection, "collection").path(asked, progressOf(watched)));
   }
 
   free() {
@@ -351,6 +350,9 @@ function camelCased(value) {
   const named = (key) => key.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [named(key), camelCased(inner)]));
 }
+
+/** A path, of which each point has its support, not the size of it. */
+const pathOf = (solve) => call(solve).map(({ support_size: _, ...point }) => camelCased(point));
 
 /** The population, in the module's form. */
 function populationOf({ dimension, signals, bulk, mechanism, centring, meanShare, ...others }) {

@@ -108,18 +108,14 @@ struct Estimate {
     mean: Option<Vec<f64>>,
 }
 
+/// The solution for one penalty. Of the support it serializes only the size.
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 pub(crate) struct PathPoint {
-    penalty: f64,
-    status: &'static str,
+    #[serde(flatten)]
+    solution: recovery::PathPoint,
     pub(crate) support: Vec<usize>,
-    objective: f64,
-    relative_gap: f64,
-    iterations: usize,
-    eigenvalues: Vec<f64>,
     /// Present only if the truth is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(flatten)]
     pub(crate) counts: Option<SupportCounts>,
 }
 
@@ -166,17 +162,8 @@ pub(crate) fn solve_path(
     let outcome = solve_sequence(estimate, rank, &penalties, &settings, &mut progress, &mut solved);
     watch.finish()?;
     outcome.map_err(|error| thrown(PenaltyError::from(error)))?;
-    let points = solved.into_iter().map(|point| PathPoint {
-        penalty: point.penalty.value(),
-        status: point.status.name(),
-        support: point.support,
-        objective: point.objective,
-        relative_gap: point.relative_gap,
-        iterations: point.iterations,
-        eigenvalues: point.variances.as_slice().to_vec(),
-        counts: None,
-    });
-    Ok(points.collect())
+    let point = |solution: recovery::PathPoint| PathPoint { support: solution.support.clone(), solution, counts: None };
+    Ok(solved.into_iter().map(point).collect())
 }
 
 /// Recovers components of a symmetric matrix, d × d numbers, of whose noise nothing is known.
