@@ -76,7 +76,7 @@ pub mod privacy {
 pub mod recovery {
     pub use crate::recovery::answer::{
         Decomposition, OtherCollection, ReferenceAnswer, ReferenceComparison, Selection, ThresholdedAnswer,
-        answer_with_rank_test, components, components_of_matrix, mean_answer,
+        answer_with_rank_test, components, components_of_matrix, mean_answer, solve,
     };
     pub use crate::recovery::bootstrap::{
         Bootstrap, ComponentConfidence, FEWEST_REPLICATES, SubspaceEstimate, bootstrap,

@@ -9,8 +9,8 @@ use ldp_pca::error::Error;
 use ldp_pca::internal::recovery::{FeatureTest, answer_with_rank_test};
 use ldp_pca::internal::waves::RefinedFacts;
 use ldp_pca::recovery::{
-    Answer, Baseline, FantopeSolver, HeldOutUse, Part, Penalty, PenaltyChoice, Question, Rank, Reports, Solver, Step,
-    Stop, When, answer, principal_components,
+    Answer, Baseline, FantopeSolver, HeldOutUse, Part, Penalty, PenaltyChoice, Question, Rank, Reports, SolverSettings,
+    Step, Stop, When, answer, principal_components,
 };
 use ldp_pca::subspace::{Subspace, SubspaceError, share_found, sin_theta_squared};
 use nalgebra::DMatrix;
@@ -53,7 +53,7 @@ pub(crate) fn _recover<'py>(
         return Err(RecoveryError::new_err(format!("select={rate} is not a rate between 0 and 1, such as 0.1")));
     }
     let mut question = Question {
-        solver: Solver { tolerance, ..Solver::default() },
+        tolerance,
         path,
         baselines: if baselines { When::Always } else { When::Never },
         held_out,
@@ -65,7 +65,9 @@ pub(crate) fn _recover<'py>(
         ..Question::new(Rank::new(rank.unwrap_or(1)).map_err(raised)?)
     };
     question.rank.check(task.dimension()).map_err(raised)?;
-    FantopeSolver::new(question.solver.into()).map_err(raised)?;
+    if let Some(tolerance) = tolerance {
+        FantopeSolver::new(SolverSettings { tolerance, ..SolverSettings::default() }).map_err(raised)?;
+    }
     if let Some(seconds) = time_limit.filter(|&seconds| seconds.is_nan() || seconds <= 0.0) {
         return Err(RecoveryError::new_err(format!("{seconds} is not a positive number of seconds")));
     }

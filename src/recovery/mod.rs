@@ -42,7 +42,7 @@ pub use crate::family::{FamilyError, Reports};
 pub(crate) use answer::components_of_waves;
 pub use answer::{
     Answer, AnswerError, Asked, Baseline, Baselines, ComponentInterval, Confidence, Found, HeldOutUse, MeanAnswer,
-    Missing, Part, Question, Solver, SparseAnswer, Step, Stop, Trust, Unfinished, Watch, When, answer,
+    Missing, Part, Question, SparseAnswer, Step, Stop, Trust, Unfinished, Watch, When, answer,
 };
 pub use bootstrap::{BootstrapError, BootstrapProgress, Interval};
 pub(crate) use change::{Change, ChangeError};

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
+use ldp_pca::internal::recovery::solve;
 use ldp_pca::recovery::{FantopeProblem, HistoryEntry, Penalty, Rank, SolverStatus};
 use serde::Serialize;
 
@@ -70,7 +71,7 @@ impl Solve {
         let problem = FantopeProblem::of_estimate(estimate, self.rank, self.penalty).in_file(&self.matrix)?;
         let started = Instant::now();
         let spinner = spinner("solving");
-        let solution = self.solver.solver().solve(&problem, None, &mut |progress| {
+        let solution = solve(&problem, self.solver.tolerance, None, &mut |progress| {
             solver::show(&spinner, progress);
             self.solver.in_time(started)
         })?;

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use clap::Args;
 use indicatif::ProgressBar;
-use ldp_pca::recovery::{Progress, Solver, Stop};
+use ldp_pca::recovery::{Progress, Stop};
 
 use super::parameters::seconds;
 
@@ -15,7 +15,7 @@ pub(super) struct SolverArguments {
     /// Relative duality gap below which the solution counts as optimal [default: 1e-6, or up to 1e-3 where the known
     /// noise of reports hides what is left]
     #[arg(long, allow_hyphen_values = true, help_heading = "Solver")]
-    tolerance: Option<f64>,
+    pub(super) tolerance: Option<f64>,
     /// Seconds after which the work stops: the answer is what was found until then, and says what is missing [default:
     /// no limit]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true, help_heading = "Solver")]
@@ -23,10 +23,6 @@ pub(super) struct SolverArguments {
 }
 
 impl SolverArguments {
-    pub(super) fn solver(self) -> Solver {
-        Solver { tolerance: self.tolerance, ..Solver::default() }
-    }
-
     /// Stops the work when the time is up.
     pub(super) fn in_time(self, started: Instant) -> ControlFlow<Stop> {
         match self.time_limit {

@@ -13,7 +13,7 @@ use ldp_pca::internal::recovery::{components, components_of_matrix};
 use ldp_pca::prediction::predict_from_estimate;
 use ldp_pca::recovery::{
     self, Answer, AnswerError, Baseline, Baselines, DEFAULT_PENALTY_FACTOR, Method, Penalty, PenaltyChoice,
-    PenaltyError, Question, Rank, Reports, SequenceProgress, Solver, SolverSettings, SolverStatus, Step, Stop,
+    PenaltyError, Question, Rank, Reports, SequenceProgress, SolverSettings, SolverStatus, Step, Stop,
     default_penalty_sequence, solve_sequence,
 };
 use ldp_pca_simulation::SupportCounts;
@@ -179,7 +179,7 @@ pub fn solve(numbers: &[f64], dimension: usize, options: JsValue, progress: &Fun
         }
     };
     options.facts(&estimate, progress, |watch| {
-        components_of_matrix(&estimate, options.rank, penalty, options.solver(), watch)
+        components_of_matrix(&estimate, options.rank, penalty, options.tolerance, watch)
     })
 }
 
@@ -211,11 +211,7 @@ impl Options {
             PenaltyOption::Auto { factor } => PenaltyChoice::Auto { factor: factor.unwrap_or(DEFAULT_PENALTY_FACTOR) },
             PenaltyOption::CrossValidated => PenaltyChoice::cross_validated(),
         });
-        Question { penalty, solver: self.solver(), ..Question::new(self.rank) }
-    }
-
-    fn solver(&self) -> Solver {
-        Solver { tolerance: self.tolerance, ..Solver::default() }
+        Question { penalty, tolerance: self.tolerance, ..Question::new(self.rank) }
     }
 }
 

@@ -37,7 +37,7 @@ mod work;
 
 pub use baselines::{Baseline, Baselines};
 pub use found::{Asked, Found, MeanAnswer, Selection, SparseAnswer, ThresholdedAnswer, mean_answer};
-pub use question::{HeldOutUse, Question, Solver, When};
+pub use question::{HeldOutUse, Question, When, solve};
 pub use trust::{ComponentInterval, Confidence, OtherCollection, ReferenceAnswer, ReferenceComparison, Trust};
 pub use watch::{Missing, Part, Step, Stop, Unfinished, Watch};
 
@@ -206,13 +206,13 @@ pub fn components_of_matrix(
     matrix: &DMatrix<f64>,
     rank: Rank,
     penalty: Option<Penalty>,
-    solver: Solver,
+    tolerance: Option<f64>,
     watch: &mut Watch<'_>,
 ) -> Result<Answer, AnswerError> {
     let facts = facts_of_matrix(matrix, vec![]);
     let Some(penalty) = penalty else { return plain(matrix, rank, facts) };
     let problem = FantopeProblem::new(matrix, rank, penalty)?;
-    let solution = solver.solve(&problem, None, &mut |progress| watch(&Step::Solving(*progress)))?;
+    let solution = solve(&problem, tolerance, None, &mut |progress| watch(&Step::Solving(*progress)))?;
     Ok(facts.with_sparse("value", (penalty, None), solution))
 }
 

@@ -20,8 +20,10 @@ pub struct Question {
     pub rank: Rank,
     /// The choice of the penalty of sparse components; `None` for plain components.
     pub penalty: Option<PenaltyChoice>,
-    /// How the sparse problem is solved.
-    pub solver: Solver,
+    /// Relative duality gap at which a sparse solution counts as optimal. `None`: the gap that adds one to two
+    /// hundredths of the noise to the guaranteed error of X, from 1e-6 to 1e-3
+    /// ([`FantopeSolver::solve_within_noise`]).
+    pub tolerance: Option<f64>,
     /// The number of penalties to solve as well, from the largest that changes anything to a quarter of the default.
     pub path: Option<usize>,
     /// Whether to add simpler methods on the same estimate beside sparse components.
@@ -70,17 +72,6 @@ pub enum HeldOutUse {
     Choose,
 }
 
-/// The stopping rules of the solver.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct Solver {
-    /// Relative duality gap at which the solution counts as optimal. `None`: the gap that adds one to two hundredths of
-    /// the noise to the guaranteed error of X, from 1e-6 to 1e-3 ([`FantopeSolver::solve_within_noise`]).
-    pub tolerance: Option<f64>,
-    /// Largest number of iterations, one eigendecomposition each. Default 100,000.
-    pub max_iterations: usize,
-}
-
 impl Question {
     /// Asks for plain components of this rank.
     #[must_use]
@@ -88,7 +79,7 @@ impl Question {
         Self {
             rank,
             penalty: None,
-            solver: Solver::default(),
+            tolerance: None,
             path: None,
             baselines: When::Never,
             held_out: HeldOutUse::Nothing,
@@ -112,48 +103,38 @@ impl Question {
     }
 }
 
-impl Default for Solver {
-    fn default() -> Self {
-        Self { tolerance: None, max_iterations: SolverSettings::default().max_iterations }
+/// Solves a sparse problem of an estimate with this noise in an off-diagonal entry, where that is known: otherwise the
+/// tolerance is 1e-6 by default. `watch` is called at every certificate.
+///
+/// # Errors
+/// As [`FantopeSolver`].
+pub fn solve(
+    problem: &FantopeProblem,
+    tolerance: Option<f64>,
+    noise_deviation: Option<f64>,
+    watch: &mut dyn FnMut(&Progress) -> ControlFlow<Stop>,
+) -> Result<FantopeSolution, FantopeError> {
+    let mut stop = None;
+    let mut progress = |state: &Progress| {
+        let flow = watch(state);
+        stop = flow.break_value();
+        flow.map_break(drop)
+    };
+    let solver = FantopeSolver::new(settings(tolerance))?;
+    let mut solution = match noise_deviation {
+        Some(noise) if tolerance.is_none() => solver.solve_within_noise(problem, noise, &mut progress)?,
+        _ => solver.solve_with(problem, None, &mut progress)?,
+    };
+    if stop == Some(Stop::OutOfTime) && solution.status == SolverStatus::Cancelled {
+        solution.status = SolverStatus::BudgetExhausted;
     }
+    Ok(solution)
 }
 
-impl Solver {
-    /// Solves the sparse problem of an estimate with this noise in an off-diagonal entry, where that is known:
-    /// otherwise the tolerance is 1e-6 by default. `watch` is called at every certificate.
-    ///
-    /// # Errors
-    /// As [`FantopeSolver`].
-    pub fn solve(
-        &self,
-        problem: &FantopeProblem,
-        noise_deviation: Option<f64>,
-        watch: &mut dyn FnMut(&Progress) -> ControlFlow<Stop>,
-    ) -> Result<FantopeSolution, FantopeError> {
-        let mut stop = None;
-        let mut progress = |state: &Progress| {
-            let flow = watch(state);
-            stop = flow.break_value();
-            flow.map_break(drop)
-        };
-        let solver = FantopeSolver::new((*self).into())?;
-        let mut solution = match noise_deviation {
-            Some(noise) if self.tolerance.is_none() => solver.solve_within_noise(problem, noise, &mut progress)?,
-            _ => solver.solve_with(problem, None, &mut progress)?,
-        };
-        if stop == Some(Stop::OutOfTime) && solution.status == SolverStatus::Cancelled {
-            solution.status = SolverStatus::BudgetExhausted;
-        }
-        Ok(solution)
-    }
-}
-
-/// The settings of [`FantopeSolver`] with these rules.
-impl From<Solver> for SolverSettings {
-    fn from(Solver { tolerance, max_iterations }: Solver) -> Self {
-        let usual = Self::default();
-        Self { tolerance: tolerance.unwrap_or(usual.tolerance), max_iterations, ..usual }
-    }
+/// The settings of [`FantopeSolver`] with this tolerance.
+pub(super) fn settings(tolerance: Option<f64>) -> SolverSettings {
+    let usual = SolverSettings::default();
+    SolverSettings { tolerance: tolerance.unwrap_or(usual.tolerance), ..usual }
 }
 
 impl When {

@@ -158,7 +158,7 @@ fn sparse_components_come_with_scores_path_and_simpler_methods() {
 fn who_stops_the_solver_gets_what_it_has_and_why() {
     let collected = Collected::new(None);
     let question = Question {
-        solver: Solver { tolerance: Some(1e-300), ..Solver::default() },
+        tolerance: Some(1e-300),
         predict: true,
         ..sparse(PenaltyChoice::Value(Penalty::new(1e-4).unwrap()))
     };
@@ -189,9 +189,8 @@ fn in_time(question: &Question, mut late: impl FnMut(&Step) -> bool) -> (Answer,
 
 #[test]
 fn time_that_is_up_leaves_the_best_answer_and_says_what_is_missing() {
-    let solver = Solver { tolerance: Some(0.0), ..Solver::default() };
     let everything = Question {
-        solver,
+        tolerance: Some(0.0),
         path: Some(3),
         baselines: When::Quick,
         predict: true,
@@ -211,7 +210,7 @@ fn time_that_is_up_leaves_the_best_answer_and_says_what_is_missing() {
     assert_eq!(solved.penalty, auto.value());
 
     // The same without a limit has everything, and nothing is missing.
-    let question = Question { solver: Solver::default(), ..everything.clone() };
+    let question = Question { tolerance: None, ..everything.clone() };
     let (whole, missing) = in_time(&question, |_| false);
     assert_eq!((missing.as_slice(), whole.found.path.unwrap().len()), (&[][..], 3));
     // A path is what was solved of it.

@@ -14,7 +14,7 @@ use super::super::{
     PathPoint, Penalty, PenaltyChoice, PenaltyError, RecoveryError, SequenceProgress, SolverSettings, SolverStatus,
     default_penalty, default_penalty_sequence, principal_components, solve_sequence,
 };
-use super::question::{HeldOutUse, Question};
+use super::question::{HeldOutUse, Question, settings, solve};
 use super::trust::Confidence;
 use super::watch::{Part, Step, Watched};
 use super::{Answer, AnswerError, Source, plain};
@@ -70,10 +70,10 @@ impl Work<'_, '_, '_> {
     fn sparse(&mut self, choice: &'static str, selection: SelectedPenalty) -> Result<Answer, AnswerError> {
         let Self { question, source, watch } = self;
         let problem = FantopeProblem::new(source.covariance.matrix(), question.rank, selection.0)?;
-        let noise = Some(source.covariance.noise_deviation());
-        let solution = question.solver.solve(&problem, noise, &mut |progress| watch.flow(&Step::Solving(*progress)))?;
+        let (tolerance, noise) = (question.tolerance, Some(source.covariance.noise_deviation()));
+        let solution = solve(&problem, tolerance, noise, &mut |progress| watch.flow(&Step::Solving(*progress)))?;
         if watch.is_late() && solution.status == SolverStatus::BudgetExhausted {
-            watch.missing(Part::Solution, solution.iterations, question.solver.max_iterations);
+            watch.missing(Part::Solution, solution.iterations, settings(tolerance).max_iterations);
         }
         Ok(Answer::facts(*source).with_sparse(choice, selection, solution))
     }
@@ -101,7 +101,7 @@ impl Work<'_, '_, '_> {
             return Ok(None);
         }
         let settings =
-            SolverSettings { max_iterations: MOST_ITERATIONS, ..SolverSettings::from(question.solver).for_sequence() };
+            SolverSettings { max_iterations: MOST_ITERATIONS, ..settings(question.tolerance).for_sequence() };
         let measured = HeldOut::measure(*reports, covariance, question.rank, fits, &settings, &mut |state| {
             watch.step(&Step::Validating(*state))
         });
@@ -117,7 +117,7 @@ impl Work<'_, '_, '_> {
     /// The penalty, and the name of the choice that gave it: `auto` where time did not suffice for cross-validation.
     fn select(&mut self, choice: &PenaltyChoice) -> Result<(&'static str, SelectedPenalty), AnswerError> {
         let Self { question, source, watch } = self;
-        let settings = SolverSettings::from(question.solver).for_sequence();
+        let settings = settings(question.tolerance).for_sequence();
         let select = |choice: &PenaltyChoice, watch: &mut Watched<'_, '_>| {
             choice.select(source.covariance, source.reports, question.rank, &settings, &mut |state| {
                 watch.step(&Step::Validating(*state))
@@ -142,7 +142,7 @@ impl Work<'_, '_, '_> {
             return Ok(None);
         }
         let mut solved = Vec::with_capacity(penalties.len());
-        let settings = SolverSettings::from(question.solver).for_sequence();
+        let settings = settings(question.tolerance).for_sequence();
         let mut step = |state: &SequenceProgress| watch.step(&Step::Path(*state));
         let outcome = solve_sequence(matrix, question.rank, &penalties, &settings, &mut step, &mut solved);
         match outcome {

@@ -233,7 +233,7 @@ impl Recover {
         let SparseArguments { method, sparse, penalty, path, solver } = &self.sparse;
         let question = Question {
             penalty: sparse.then(|| penalty.clone()),
-            solver: solver.solver(),
+            tolerance: solver.tolerance,
             path: path.map(Into::into),
             baselines: if self.is_drawn() || self.reference.is_some() { When::Always } else { When::Quick },
             held_out: *method,
