@@ -283,14 +283,12 @@ export class SimulatedCollection {
       penalty === undefined
         ? { factor: number("factor", factor ?? 0.5) }
         : { value: number("penalty", penalty) };
-    const { projections, matrices, ...found } = call(() => alive(this.#collection, "collection").compare(option));
-    const size = matrices.length / projections.length;
-    const [truth, pca, softThreshold, fantope] = projections.map(({ counts, ...projection }, index) => ({
-      ...projection,
-      ...counts,
-      matrix: matrices.slice(index * size, (index + 1) * size),
-    }));
-    return { ...found, truth, pca, softThreshold, fantope };
+    const { matrices, ...found } = call(() => alive(this.#collection, "collection").compare(option));
+    const size = matrices.length / 4;
+    ["truth", "pca", "softThreshold", "fantope"].forEach((name, index) => {
+      found[name].matrix = matrices.slice(index * size, (index + 1) * size);
+    });
+    return found;
   }
 
   path({ points = 20, ...watched } = {}) {

@@ -16,8 +16,8 @@ use ldp_pca::privacy::Guarantee;
 use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Penalty, Rank, default_penalty, principal_components};
 use ldp_pca::subspace::Subspace;
 use ldp_pca_simulation::{
-    Estimate, Projection, ProjectionComparison, Recovered, RecoveryMethod, Reports, SpikedModel, SpikedSpectrum,
-    SupportCounts, Trial,
+    Estimate, ProjectionComparison, Recovered, RecoveryMethod, Reports, SpikedModel, SpikedSpectrum, SupportCounts,
+    Trial,
 };
 
 /// The population, and the number of its collection.
@@ -100,25 +100,12 @@ struct PopulationFacts {
     bulk: f64,
 }
 
-/// The projections of truth, plain, soft-thresholded and Fantope components, but for their matrices.
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ComparedFacts {
+struct ComparedFacts<'a> {
     /// In the units of the estimate.
-    penalty: f64,
-    /// That of the sparse solution, certified.
-    relative_gap: f64,
-    projections: [ProjectionFacts; 4],
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ProjectionFacts {
-    share_found: Option<f64>,
-    sin_theta_squared: f64,
-    leverages: Vec<f64>,
-    support: Vec<usize>,
-    counts: SupportCounts,
+    penalty: Penalty,
+    #[serde(flatten)]
+    found: &'a ProjectionComparison,
 }
 
 impl CollectionOptions {
@@ -246,15 +233,10 @@ impl SimulatedCollection {
         };
         let truth = (&self.truth, &self.covariance);
         let found = ProjectionComparison::new(truth, &self.estimate, penalty).map_err(thrown)?;
-        let projections = [found.truth, found.pca, found.soft_threshold, found.fantope];
-        let matrices: Vec<f64> =
-            projections.iter().flat_map(|projection| projection.matrix.as_slice()).copied().collect();
-        let facts = ComparedFacts {
-            penalty: penalty.value(),
-            relative_gap: found.relative_gap,
-            projections: projections.map(projection_facts),
-        };
-        object_with(&facts, "matrices", &matrices)
+        let ProjectionComparison { truth, pca, soft_threshold, fantope, .. } = &found;
+        let projections = [truth, pca, soft_threshold, fantope].into_iter();
+        let matrices: Vec<f64> = projections.flat_map(|projection| projection.matrix.as_slice()).copied().collect();
+        object_with(&ComparedFacts { penalty, found: &found }, "matrices", &matrices)
     }
 
     /// Solves the sparse problem for a sequence of penalties, as an aggregate's `path`: an array.
@@ -265,10 +247,4 @@ impl SimulatedCollection {
         points.iter_mut().for_each(|point| point.counts = Some(SupportCounts::new(&point.support, &truth)));
         object(&points)
     }
-}
-
-fn projection_facts(Projection { matrix, recovered, support, counts }: Projection) -> ProjectionFacts {
-    let Recovered { share_found, sin_theta_squared } = recovered;
-    let leverages = matrix.diagonal().as_slice().to_vec();
-    ProjectionFacts { share_found, sin_theta_squared, leverages, support, counts }
 }

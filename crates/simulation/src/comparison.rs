@@ -4,7 +4,7 @@ use ldp_pca::linalg::sort_rows;
 use ldp_pca::recovery::{Penalty, Rank, principal_components, soft_threshold};
 use ldp_pca::subspace::Subspace;
 use nalgebra::DMatrix;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::collection::Estimate;
 use super::trial::{Recovered, SimulationError, sparse_components};
@@ -16,7 +16,8 @@ const TAKES_PART: f64 = 1e-4;
 const ROUNDING: f64 = 1e-12;
 
 /// The components of one estimate by three methods, beside the true ones.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ProjectionComparison {
     /// The population's.
     pub truth: Projection,
@@ -31,17 +32,25 @@ pub struct ProjectionComparison {
 }
 
 /// A subspace as its orthogonal projection, compared with the true one.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Projection {
-    /// `V V^T`, d × d. Its diagonal are the leverages: each feature's share in the components, 0 to 1.
+    /// `V V^T`, d × d. Its diagonal are the leverages: each feature's share in the components, 0 to 1. They are what is
+    /// serialized of it.
+    #[serde(rename = "leverages", serialize_with = "diagonal")]
     pub matrix: DMatrix<f64>,
     /// The share that it finds of the true structure, and its distance from the true subspace.
+    #[serde(flatten)]
     pub recovered: Recovered,
     /// The features that take part, ascending from 0: for the truth those that are not zero, for the Fantope the
     /// solver's support, else those with a leverage of more than 1e-4.
     pub support: Vec<usize>,
     /// The comparison of the support with the true one.
+    #[serde(flatten)]
     pub counts: SupportCounts,
+}
+
+fn diagonal<S: Serializer>(matrix: &DMatrix<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(&matrix.diagonal())
 }
 
 /// A support compared with the true one.
