@@ -110,7 +110,7 @@ impl SolveResult {
              objective   {objective}\n\
              certified   at most {dual_bound} is possible, relative gap {relative_gap:.1e}\n\
              support     {} of {dimension} rows: {}\n{}",
-            self.status.name(),
+            self.status,
             plural(self.iterations as u64, "iteration"),
             plural(self.working_set as u64, "row"),
             self.support.len(),

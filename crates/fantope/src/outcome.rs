@@ -1,5 +1,7 @@
 //! Results of the sparse solvers: progress, and the solution.
 
+use std::fmt;
+
 use nalgebra::{DMatrix, DVector};
 use serde::Serialize;
 
@@ -24,16 +26,10 @@ pub enum SolverStatus {
     Cancelled,
 }
 
-impl SolverStatus {
-    /// The key for programs.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Optimal => "optimal",
-            Self::Stalled => "stalled",
-            Self::BudgetExhausted => "budget-exhausted",
-            Self::Cancelled => "cancelled",
-        }
+/// The key for programs, as where it is serialized.
+impl fmt::Display for SolverStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 

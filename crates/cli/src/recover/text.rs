@@ -338,7 +338,7 @@ fn sparse(answer: &Answer, sparse: &SparseAnswer, unit: Unit, details: bool) -> 
         "sparse      {} with penalty {penalty:.3e} {SQUARES} ({choice}): {} after {}, certified gap \
          {relative_gap:.1e}\n",
         plural(support.len() as u64, "feature"),
-        sparse.status.name(),
+        sparse.status,
         plural(*iterations as u64, "iteration")
     );
     text += &leverages(answer, support.len());
@@ -404,7 +404,7 @@ fn path(points: &[PathPoint], unit: Unit) -> String {
             unit.of_variance(point.objective),
             point.relative_gap,
             first(point.variances.iter().map(|&value| unit.of_variance(value)), SHOWN),
-            stopped.map(|status| format!("  ({})", status.name())).unwrap_or_default()
+            stopped.map(|status| format!("  ({status})")).unwrap_or_default()
         );
     }
     text

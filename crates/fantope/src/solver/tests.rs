@@ -445,5 +445,5 @@ fn settings_out_of_range_are_refused() {
 #[test]
 fn every_status_has_a_name_of_its_own() {
     let names = [SolverStatus::Optimal, SolverStatus::Stalled, SolverStatus::BudgetExhausted, SolverStatus::Cancelled];
-    assert_eq!(names.map(SolverStatus::name), ["optimal", "stalled", "budget-exhausted", "cancelled"]);
+    assert_eq!(names.map(|status| status.to_string()), ["optimal", "stalled", "budget-exhausted", "cancelled"]);
 }

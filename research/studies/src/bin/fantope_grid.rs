@@ -127,7 +127,7 @@ impl Instance {
             solution.iterations,
             solution.rows.len(),
             solution.relative_gap,
-            solution.status.name(),
+            solution.status,
         )
     }
 }

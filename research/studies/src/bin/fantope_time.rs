@@ -60,7 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let Some(solution) = last else { return Ok(()) };
     let answer = json!({
         "seconds": seconds,
-        "status": solution.status.name(),
+        "status": solution.status,
         "iterations": solution.iterations,
         "relative_gap": solution.relative_gap,
         "objective": solution.objective,
