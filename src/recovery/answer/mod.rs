@@ -360,13 +360,8 @@ impl Answer {
     #[must_use]
     pub fn edge(&self) -> f64 {
         let Trust { noise_deviation, noise_edge, .. } = self.trust;
-        match (&self.found.sparse, &self.found.soft_threshold) {
-            (Some(sparse), _) => sparse.noise_edge,
-            (None, Some(thresholded)) => {
-                sparse_noise_edge(noise_deviation, self.asked.dimension, thresholded.rows.len(), noise_edge)
-            }
-            (None, None) => noise_edge,
-        }
+        let on_few = |rows: &[usize]| sparse_noise_edge(noise_deviation, self.asked.dimension, rows.len(), noise_edge);
+        self.found.support().map_or(noise_edge, on_few)
     }
 
     /// The share of records that say nothing, and its standard error, where that stands out from the noise.
