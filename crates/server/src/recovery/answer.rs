@@ -1,22 +1,22 @@
 //! The answer with the components of a state.
 
+use std::mem;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
 use axum::body::Bytes;
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::Wanted;
 use crate::problem::{Problem, Reason};
 use crate::store::TaskReports;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
-use ldp_pca::internal::recovery::{Decomposition, Denoised, Denoising, HeldOut, RankTest, ThresholdedAnswer};
+use ldp_pca::internal::recovery::{Decomposition, Denoised, Denoising, RankTest};
 use ldp_pca::internal::waves::{RefineError, RefinedFacts, refined_answer};
-use ldp_pca::prediction::Prediction;
 use ldp_pca::recovery::{
-    self, AnswerError, MeanAnswer, Method, Part, PathPoint, Question, Rank, RecoveryError, Reports, SparseAnswer, Step,
-    Stop, Unfinished,
+    self, AnswerError, Method, Part, Question, Rank, RecoveryError, Reports, Step, Stop, Unfinished,
 };
 use ldp_pca::task::Task;
 
@@ -35,41 +35,17 @@ pub(crate) struct Answer {
     pub(super) made: Instant,
 }
 
-/// The members of the library's answer that the interface has. They are borrowed: many components are large.
+/// The members of the library's answer that the interface has, beside the components: those in openapi.json.
+const MEMBERS: &str = "rank method records feature_names eigenvalues variances mean sparse soft_threshold path \
+                       noise_deviation noise_edge predicted held_out";
+
 #[derive(Serialize)]
 struct Document<'a> {
     task: String,
-    rank: usize,
-    method: Method,
-    /// `rank` numbers, descending.
-    eigenvalues: &'a [f64],
-    /// `rank` variances along the components without the bias of the noise, null for one that is not above the noise.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    variances: Option<&'a [Option<f64>]>,
     /// `rank` arrays of d numbers.
     components: &'a [Vec<f64>],
-    feature_names: &'a [String],
-    records: u64,
-    /// Standard deviation that the mechanism gives to one off-diagonal entry of the estimate.
-    noise_deviation: f64,
-    /// The variance that noise alone would give to the first component.
-    noise_edge: f64,
-    /// The mean, for a task with centring: then the components are those of the covariance about it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mean: Option<&'a MeanAnswer>,
-    /// What to expect of plain components as a whole.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    predicted: Option<&'a Prediction>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sparse: Option<&'a SparseAnswer>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    soft_threshold: Option<&'a ThresholdedAnswer>,
-    /// The variance captured in reports held out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    held_out: Option<&'a HeldOut>,
-    /// The solution for every penalty of a sequence, largest first.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    path: Option<&'a [PathPoint]>,
+    #[serde(flatten)]
+    members: Map<String, Value>,
     /// What two waves add, for components of both.
     #[serde(skip_serializing_if = "Option::is_none")]
     refined: Option<&'a RefinedFacts>,
@@ -124,34 +100,20 @@ impl Answer {
         }
     }
 
-    fn new(answer: recovery::Answer, task: &Task, refined: Option<&RefinedFacts>) -> Result<Self, Problem> {
+    fn new(mut answer: recovery::Answer, task: &Task, refined: Option<&RefinedFacts>) -> Result<Self, Problem> {
         // It is the error of plain components.
         let predicted = answer.trust.predicted.as_ref().filter(|_| answer.asked.method == Method::Pca);
-        let document = Document {
-            task: task.digest().to_string(),
-            rank: answer.asked.rank,
-            method: answer.asked.method,
-            eigenvalues: &answer.found.eigenvalues,
-            variances: answer.found.variances.as_deref(),
-            components: &answer.found.components,
-            feature_names: &answer.asked.feature_names,
-            records: answer.asked.records,
-            noise_deviation: answer.trust.noise_deviation,
-            noise_edge: answer.trust.noise_edge,
-            mean: answer.found.mean.as_ref(),
-            predicted,
-            sparse: answer.found.sparse.as_ref(),
-            soft_threshold: answer.found.soft_threshold.as_ref(),
-            held_out: answer.trust.held_out.as_ref(),
-            path: answer.found.path.as_deref(),
-            refined,
-        };
-        Ok(Self {
-            predicted_error: predicted.map(|found| (document.rank, found.sin_theta_squared / found.uninformed)),
-            json: serde_json::to_vec(&document).map_err(Problem::internal)?.into(),
-            found: answer,
-            made: Instant::now(),
-        })
+        let predicted_error = predicted.map(|found| (answer.asked.rank, found.sin_theta_squared / found.uninformed));
+        // Many components are large, so they are not copied.
+        let components = mem::take(&mut answer.found.components);
+        let members = serde_json::to_value(&answer).and_then(serde_json::from_value);
+        let mut members: Map<String, Value> = members.map_err(Problem::internal)?;
+        let is_here = |name: &str| MEMBERS.split(' ').any(|member| member == name);
+        members.retain(|name, _| is_here(name) && (name != "predicted" || predicted_error.is_some()));
+        let document = Document { task: task.digest().to_string(), components: &components, members, refined };
+        let json = serde_json::to_vec(&document).map_err(Problem::internal)?.into();
+        answer.found.components = components;
+        Ok(Self { predicted_error, json, found: answer, made: Instant::now() })
     }
 }
 
