@@ -85,7 +85,8 @@ impl NoiseBulk {
         match self.law.perturbation {
             Perturbation::Additive { .. } => self.level + self.magnification() * self.deviation(),
             Perturbation::Directions { gain, .. } => {
-                self.eigenvalue_of_ratio(gain, 1.0 + self.magnification() * self.aspect().sqrt())
+                // Of no directions it is the level itself, but for rounding.
+                self.eigenvalue_of_ratio(gain, 1.0 + self.magnification() * self.aspect().sqrt()).max(self.level)
             }
         }
     }
@@ -250,6 +251,10 @@ mod tests {
         }
         let none = double_cap_law(3, 2.0, 100).bulk(0.2, 0);
         assert_eq!(none.edge(), none.threshold());
+        for step in 1..1000 {
+            let level = 1e-3 * f64::from(step);
+            assert!(double_cap_law(3, 2.0, 100).bulk(level, 0).threshold() >= level, "{level}");
+        }
     }
 
     /// Means of 20 draws at d = 150. An eigenvalue strays by sqrt(2) deviations of an entry, a cosine by a few per

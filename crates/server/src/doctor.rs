@@ -85,7 +85,7 @@ pub fn examine(config: &ServerConfig, url: Option<&str>) -> Vec<Check> {
         ("secrets", secrets),
         ("audit", audit(config).into_iter().collect()),
         ("address", vec![address(config, held)]),
-        ("public", url.map(|url| public(config, url)).unwrap_or_default()),
+        ("public", url.map(|url| public(config, held, url)).unwrap_or_default()),
         ("time", vec![clock()]),
     ];
     all.into_iter().flat_map(|(name, checks)| checks.into_iter().map(move |check| Check { name, ..check })).collect()
@@ -137,7 +137,7 @@ fn folder(config: &ServerConfig, held: bool) -> Vec<Check> {
     };
     let (mut checks, (own, rights)) = (Vec::new(), owner_and_rights(&found));
     if !own {
-        let remedy = "run this as the server's user, or give the folder to that user (chown)";
+        let remedy = "run this as the server's user: under systemd by systemd-run, as docs/operate/run.md shows";
         checks.push(problem(format!("{shown} belongs to another user"), remedy));
     }
     if rights != 0 {
@@ -249,7 +249,7 @@ fn neighbour(config: &ServerConfig, held: bool) -> Check {
     match ask("/readyz") {
         Ok(answer) if answer.status() == 200 => {}
         answer => {
-            let why = printable(&answer.map_or_else(identity, Response::into_body));
+            let why = printable(&answer.map_or_else(identity, |answer| detail(&answer)));
             return problem(format!("the aggregator at {address} is not ready: {why}"), "look at its log");
         }
     }
@@ -261,14 +261,17 @@ fn neighbour(config: &ServerConfig, held: bool) -> Check {
 }
 
 /// What devices and pages meet at the public address.
-fn public(config: &ServerConfig, url: &str) -> Vec<Check> {
+fn public(config: &ServerConfig, held: bool, url: &str) -> Vec<Check> {
     let (message, remedy) = match ask(url, "/healthz") {
         Ok(answer) if is_alive(&answer) => return reached(config, url, &answer),
         Ok(answer) => match target(&format!("{url}/healthz"), &answer) {
             Some(target) => (format!("{url} redirects to {target}"), "give devices the address that it leads to"),
             None => {
                 let message = format!("{url} answers {}, and not as an aggregator", answer.status());
-                (message, "check the address, and where the proxy sends requests")
+                // What a proxy says of a server that does not run.
+                let is_down = answer.status().is_server_error() && !held && config.store.is_none();
+                let remedy = "check the address, and where the proxy sends requests";
+                (message, if is_down { "start the server: none has the folder open" } else { remedy })
             }
         },
         Err(message) => (message, "check the name, the certificate and the proxy"),
@@ -283,8 +286,9 @@ fn reached(config: &ServerConfig, url: &str, answer: &Response<String>) -> Vec<C
         let remedy = "let the proxy end TLS, or give the server a certificate (tls)";
         checks.push(warning(format!("{url} is without TLS: reports and tokens travel in the clear"), remedy));
     }
-    let allowed = answer.headers().get_all(header::ACCESS_CONTROL_ALLOW_ORIGIN).iter().map(HeaderValue::as_bytes);
-    if allowed.ne([b"*"]) {
+    // Pages ask for tasks.
+    let asked = ask(url, "/tasks").map(|answer| answer.into_parts().0.headers).unwrap_or_default();
+    if asked.get_all(header::ACCESS_CONTROL_ALLOW_ORIGIN).iter().map(HeaderValue::as_bytes).ne([b"*"]) {
         let remedy = "let the proxy pass Access-Control-Allow-Origin on, once; a task has its own limits (origins)";
         checks.push(warning(format!("{url} keeps pages of other origins out"), remedy));
     }
@@ -333,6 +337,12 @@ fn ask_through(agent: &Agent, url: &str, path: &str) -> Result<Response<String>,
 /// Whether it is an aggregator's answer at `/healthz`.
 fn is_alive(answer: &Response<String>) -> bool {
     answer.status() == 200 && serde_json::from_str::<Value>(answer.body()).is_ok_and(|found| found["status"] == "ok")
+}
+
+/// What an answer says, also by a problem in JSON.
+fn detail(answer: &Response<String>) -> String {
+    let found = serde_json::from_str::<Value>(answer.body()).unwrap_or_default();
+    found["detail"].as_str().unwrap_or(answer.body()).to_owned()
 }
 
 /// The release that metrics name.
