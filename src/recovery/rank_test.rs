@@ -143,6 +143,13 @@ impl RankTest {
         self.components.iter().filter(|component| component.p_value < self.level).count()
     }
 
+    /// The noise edge of the first component that does not stand out, beside those that do. None where all that were
+    /// tested stand out.
+    #[must_use]
+    pub fn edge_beside_what_stands_out(&self) -> Option<f64> {
+        self.components.get(self.standing_out()).map(|first| first.noise_edge)
+    }
+
     /// Measures what each component adds in reports held out. What is missing because time was up is returned.
     ///
     /// # Errors
@@ -281,8 +288,10 @@ mod tests {
             (test.components[1].rest - 0.5 / 3.0).abs() < 1e-12 && (test.components[1].eigenvalue - 0.2).abs() < 1e-12
         );
         assert!(test.components[1].noise_edge < 0.2);
+        assert_eq!(test.edge_beside_what_stands_out(), Some(test.components[2].noise_edge));
         let all = RankTest::new(&diagonal([0.5, 0.3, 0.15, 0.05]), &law).unwrap();
         assert_eq!((all.rank().unwrap().value(), all.components.len()), (3, 3));
+        assert_eq!(all.edge_beside_what_stands_out(), None);
         let none = RankTest::new(&DMatrix::identity(4, 4), &law).unwrap();
         assert_eq!(none.rank(), Err(RecoveryError::NoComponent { p_value: 1.0, level: 0.05 }));
         let out_of_time = &mut |_: &Step| ControlFlow::Break(Stop::OutOfTime);

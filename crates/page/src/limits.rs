@@ -9,7 +9,6 @@ use ldp_pca::task::Task;
 use ldp_pca_pictures::numbers::{Decimal, first, fixed, grouped, three_digits};
 use maud::{Markup, html};
 
-use super::patterns::edge;
 use super::words::percent;
 
 /// Eigenvalues in the table of numbers.
@@ -90,7 +89,7 @@ fn numbers(task: &Task, answer: &Answer) -> Vec<(&'static str, String)> {
         ("Method", asked.method.to_string()),
         ("Guarantee", guarantees(task, answer)),
         ("Noise of an off-diagonal entry, one standard deviation", number(trust.noise_deviation)),
-        ("Noise edge, beside what stands out", number(edge(answer))),
+        ("Noise edge, beside what stands out", number(answer.edge_beside_what_stands_out())),
     ];
     if let Some(Prediction { sin_theta_squared, uninformed, threshold, .. }) = &trust.predicted {
         let text = format!("{sin_theta_squared:.4} (0 is the same subspace, {uninformed:.2} a random one)");

@@ -5,7 +5,7 @@ use ldp_pca_pictures::descending;
 use ldp_pca_pictures::numbers::{plural, signed, three_digits};
 use maud::{Markup, PreEscaped, html};
 
-use super::words::{all_standing, name, percent, single_columns, ties};
+use super::words::{name, percent, single_columns, ties};
 
 /// Features in the table of a pattern.
 const SHOWN: usize = 10;
@@ -158,23 +158,15 @@ fn bar(loading: f64, error: Option<f64>) -> Markup {
     }
 }
 
-/// The edge of the noise over the rest, once nothing stands out any more. The edge that there is before anything is
-/// found, of the noise and all that stands out, is not shown.
-pub(crate) fn edge(answer: &Answer) -> f64 {
-    let test = answer.trust.rank_test.as_ref();
-    let last = test.and_then(|test| test.components.get(test.standing_out()));
-    last.map_or(answer.trust.noise_edge, |last| last.noise_edge)
-}
-
 /// The eigenvalues, and the edge of the noise.
 pub(crate) fn spectrum(answer: &Answer) -> Markup {
-    let marked = all_standing(answer);
+    let (edge, marked) = (answer.edge_beside_what_stands_out(), answer.all_standing());
     html! {
         @if let Some(eigenvalues) = &answer.found.spectrum {
             section aria-labelledby="spectrum" {
                 h2 id="spectrum" { "Signal and noise" }
                 figure {
-                    (PreEscaped(ldp_pca_pictures::spectrum(eigenvalues, edge(answer), marked, "spectrum-")))
+                    (PreEscaped(ldp_pca_pictures::spectrum(eigenvalues, edge, marked, "spectrum-")))
                     figcaption {
                         "Each dot is a direction in which the answers may vary, strongest first, and as high as the \
                         spread along it. Where nothing stands out any more, noise alone gives dots up to the dashed \

@@ -1,6 +1,5 @@
 //! Sentences about an answer, and numbers in them.
 
-use ldp_pca::internal::recovery::RankTest;
 use ldp_pca::recovery::Answer;
 use ldp_pca_pictures::descending;
 use ldp_pca_pictures::numbers::{plural, whole_percent};
@@ -45,15 +44,9 @@ pub fn single_columns(answer: &Answer, noun: &str) -> Option<String> {
     })
 }
 
-/// How many patterns stand out, those beyond the ones asked for too, as far as that is known.
-pub(crate) fn all_standing(answer: &Answer) -> usize {
-    let tested = answer.trust.rank_test.as_ref().map(RankTest::standing_out);
-    tested.filter(|tested| *tested > answer.asked.rank).unwrap_or_else(|| answer.standing_out().len())
-}
-
 /// The answer in one sentence.
 pub(crate) fn headline(answer: &Answer) -> String {
-    let (count, all) = (answer.standing_out().len(), all_standing(answer));
+    let (count, all) = (answer.standing_out().len(), answer.all_standing());
     let (reports, patterns) = (plural(answer.asked.records, "report"), plural(count as u64, "pattern"));
     match count {
         _ if answer.asked.dimension == 1 => "One feature has no pattern".to_owned(),

@@ -120,15 +120,15 @@ fn alone(prefix: &str, title: &str, description: &str, content: Group, height: f
 
 /// The description for readers who cannot see the picture.
 fn description(answer: &Answer, order: &[usize], tried: &Tried) -> String {
-    let Answer { asked, found, trust, .. } = answer;
+    let Answer { asked, found, .. } = answer;
     let eigenvalues = found.spectrum.as_deref().unwrap_or_default();
-    let above = eigenvalues.iter().filter(|&&value| value > trust.noise_edge).count();
     let named = |&row: &usize| format!("{} ({:.2})", printable(&asked.feature_names[row]), found.leverages[row]);
     let named: Vec<String> = order.iter().take(5).map(named).collect();
     let mut text = format!(
-        "{above} of {} eigenvalues are above the noise edge {:.4}. The features with the highest leverage: {}.",
+        "{} of {} eigenvalues stand out. The noise edge is {:.4}. The features with the highest leverage: {}.",
+        answer.all_standing(),
         eigenvalues.len(),
-        trust.noise_edge,
+        answer.edge_beside_what_stands_out(),
         named.join(", ")
     );
     if let (Some(penalty), count @ 1..) = (found.penalty(), tried.sizes.len()) {
@@ -139,7 +139,7 @@ fn description(answer: &Answer, order: &[usize], tried: &Tried) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ldp_pca::internal::recovery::ThresholdedAnswer;
+    use ldp_pca::internal::recovery::{RankTest, TestedComponent, ThresholdedAnswer};
 
     use super::*;
 
@@ -183,6 +183,28 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Equal variances are all far above the edge of noise about zero.
+    #[test]
+    fn eigenvalues_without_structure_are_not_said_to_stand_out() {
+        let mut answer = Answer::default();
+        (answer.asked.rank, answer.asked.dimension) = (1, 12);
+        answer.asked.feature_names = vec!["feature".to_owned(); 12];
+        let mut answer = answer.with_components(vec![vec![12.0_f64.sqrt().recip(); 12]], vec![1.02]);
+        answer.found.spectrum = Some((0..12).map(|index| 1.02 - f64::from(index) / 300.0).collect());
+        (answer.found.variances, answer.trust.noise_edge) = (Some(vec![None]), 0.03);
+        let without_test = svg(&answer);
+        let first = TestedComponent { eigenvalue: 1.02, rest: 1.0, noise_edge: 1.03, p_value: 0.4, gained: None };
+        answer.trust.rank_test = Some(RankTest { level: 0.05, draws: 1999, components: vec![first] });
+        let tested = svg(&answer);
+        for (document, edge) in [(&without_test, "0.0300"), (&tested, "1.0300")] {
+            let said = format!("0 of 12 eigenvalues stand out. The noise edge is {edge}.");
+            assert!(document.contains(&said), "{document}");
+            assert!(document.contains("0 of 12 stand out (marked)") && !document.contains("r=\"4.5\""), "{document}");
+        }
+        assert!(without_test.contains("what is above it need not stand out"), "{without_test}");
+        assert!(tested.contains("noise edge 1.0300") && !tested.contains("about zero"), "{tested}");
     }
 
     #[test]

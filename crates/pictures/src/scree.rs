@@ -1,5 +1,6 @@
 //! The eigenvalues of the estimate, against what noise alone would give.
 
+use ldp_pca::internal::recovery::RankTest;
 use ldp_pca::recovery::Answer;
 use svg::node::element::{Group, Title};
 
@@ -29,14 +30,17 @@ pub fn spectrum(eigenvalues: &[f64], edge: f64, standing: usize, prefix: &str) -
     alone(prefix, "The spread along each direction, and the noise edge", &description, content, BOTTOM + 50.0 - HEADING)
 }
 
-pub(super) fn panel(Answer { asked, found, trust, .. }: &Answer) -> Panel {
-    let eigenvalues = found.spectrum.as_deref().unwrap_or_default();
-    let (count, rank) = (eigenvalues.len(), asked.rank);
-    let explanation = format!(
-        "All {count} of the debiased covariance. Noise alone would give none above the noise edge. The {rank} largest \
-         are marked."
-    );
-    let content = chart(heading("Eigenvalues", &explanation), eigenvalues, trust.noise_edge, rank);
+pub(super) fn panel(answer: &Answer) -> Panel {
+    let eigenvalues = answer.found.spectrum.as_deref().unwrap_or_default();
+    let (count, standing) = (eigenvalues.len(), answer.all_standing());
+    let test = answer.trust.rank_test.as_ref();
+    let which = match test.and_then(RankTest::edge_beside_what_stands_out) {
+        Some(_) => "Where nothing does any more, noise alone gives up to the noise edge.",
+        None => "The noise edge is that of noise about zero: what is above it need not stand out.",
+    };
+    let edge = answer.edge_beside_what_stands_out();
+    let explanation = format!("{standing} of {count} stand out (marked). {which}");
+    let content = chart(heading("Eigenvalues", &explanation), eigenvalues, edge, standing);
     Panel { content, height: BOTTOM + 44.0 }
 }
 

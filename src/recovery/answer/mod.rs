@@ -385,6 +385,21 @@ impl Answer {
         (0..most.min(above.len())).filter(|&index| above[index]).collect()
     }
 
+    /// How many components stand out, those beyond the ones asked for too, as far as that is known.
+    #[must_use]
+    pub fn all_standing(&self) -> usize {
+        let tested = self.trust.rank_test.as_ref().map(RankTest::standing_out);
+        tested.filter(|tested| *tested > self.asked.rank).unwrap_or_else(|| self.standing_out().len())
+    }
+
+    /// The edge of the noise over the rest, once nothing stands out any more. The edge of noise about zero, which data
+    /// without structure exceed too, is in its place only where no test knows more.
+    #[must_use]
+    pub fn edge_beside_what_stands_out(&self) -> f64 {
+        let test = self.trust.rank_test.as_ref();
+        test.and_then(RankTest::edge_beside_what_stands_out).unwrap_or(self.trust.noise_edge)
+    }
+
     /// How many of the components do not stand out.
     #[must_use]
     pub fn buried(&self) -> usize {
