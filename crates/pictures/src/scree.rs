@@ -35,8 +35,8 @@ pub(super) fn panel(answer: &Answer) -> Panel {
     let (count, standing) = (eigenvalues.len(), answer.all_standing());
     let test = answer.trust.rank_test.as_ref();
     let which = match test.and_then(RankTest::edge_beside_what_stands_out) {
-        Some(_) => "Where nothing does any more, noise alone gives up to the noise edge.",
-        None => "The noise edge is that of noise about zero: what is above it need not stand out.",
+        Some(_) => "Where nothing does any more, noise alone reaches the noise edge.",
+        None => "The noise edge is that of noise beside no variance: what is above it need not stand out.",
     };
     let edge = answer.edge_beside_what_stands_out();
     let explanation = format!("{standing} of {count} stand out (marked). {which}");

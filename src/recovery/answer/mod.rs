@@ -392,8 +392,8 @@ impl Answer {
         tested.filter(|tested| *tested > self.asked.rank).unwrap_or_else(|| self.standing_out().len())
     }
 
-    /// The edge of the noise over the rest, once nothing stands out any more. The edge of noise about zero, which data
-    /// without structure exceed too, is in its place only where no test knows more.
+    /// The edge of the noise over the rest, once nothing stands out any more. The edge of noise beside no variance,
+    /// which data without structure exceed too, is in its place only where no test knows more.
     #[must_use]
     pub fn edge_beside_what_stands_out(&self) -> f64 {
         let test = self.trust.rank_test.as_ref();
