@@ -82,9 +82,19 @@ def of_recovery(found: Recovery, features: int, scores: npt.ArrayLike | None, ax
 def _variances(axes: Axes, found: Recovery) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    values = found.eigenvalues if found.spectrum is None else found.spectrum[: max(3 * found.rank, 12)]
-    axes.plot(np.arange(1, len(values) + 1), values, "o-")
-    axes.axhline(found.edge, label="what noise alone reaches", **_EDGE)
+    # Without the spectrum those beyond the rank are not there.
+    known, standing = found.eigenvalues, found.standing_out
+    if found.spectrum is not None:
+        known, standing = found.spectrum, list(range(found._all_standing))
+    values = known[: max(3 * found.rank, 12)]
+    places = np.arange(1, len(values) + 1)
+    axes.plot(places, values, "o-", color="silver")
+    marked = [index for index in standing if index < len(values)]
+    axes.plot(places[marked], values[marked], "o", color="C0", label=f"{len(standing)} of {len(known)} stand out")
+    # Without a test, and where all stand out, there is only the edge that data without structure exceed too.
+    is_beside = found.edge_beside != found.noise_edge
+    edge = "noise edge, beside what stands out" if is_beside else "edge of noise beside no variance"
+    axes.axhline(found.edge_beside, label=edge, **_EDGE)
     axes.set(xlabel="component", ylabel="variance, with the bias of the noise")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.legend()

@@ -42,7 +42,8 @@ class Prediction(Answer):
     ----------
     share_found : float or None
         The share of the structure that they find (docs/guides/how-many-people.md): 1 for the true components, 0 for a
-        random subspace on average; None where no eigenvalue is above the others.
+        random subspace on average; None where no eigenvalue is above the others, and of a recovery where no component
+        stands out.
     sin_theta_squared : float
         The error ``||sin Theta||_F^2`` of the whole subspace: 0 is the same subspace, ``uninformed`` a random one.
     per_component : ndarray of shape (rank,)
@@ -272,6 +273,13 @@ class Recovery(_Comparable):
         first component.
     edge : float
         The same variance; of components on few features, on so many.
+    edge_beside : float
+        The noise edge over the rest, once nothing stands out any more: that of the first component that the rank test
+        does not find. Data without structure exceed ``noise_edge``, which is that of noise beside no variance; it is
+        here too where no test knows more.
+    standing_out : list of int
+        The components that stand out, from 0: above the noise, and none from the first on that the rank test does not
+        find. Of two waves those above ``edge``.
     mean : Mean or None
         Of a task with centring: the components are then of the covariance about it. Without, they are of second
         moments about zero, and a mean away from zero is the first of them.
@@ -334,6 +342,8 @@ class Recovery(_Comparable):
     noise_deviation: float
     noise_edge: float
     edge: float
+    edge_beside: float
+    standing_out: list[int]
     mean: Mean | None
     sparse: SparseCertificate | None
     baselines: dict[str, Baseline] | None
@@ -348,7 +358,8 @@ class Recovery(_Comparable):
     seeded: bool
     # The total, at least what the components hold; None where noise could give it.
     _whole: float | None
-    _stands_out: bool
+    # Those that stand out beyond the rank too, as far as that is known.
+    _all_standing: int
 
     @property
     def support(self) -> list[str]:
@@ -426,7 +437,7 @@ class Recovery(_Comparable):
             document["total_variance"] = self._whole
         if self.predicted is not None and self.method == "pca":
             document["prediction"] = {"sin_theta_squared": self.predicted.sin_theta_squared}
-            if self._stands_out and self.predicted.share_found is not None:
+            if self.predicted.share_found is not None:
                 document["prediction"]["share_found"] = self.predicted.share_found
         return _components(json.dumps(document, ensure_ascii=False, separators=(",", ":")))
 
@@ -458,7 +469,7 @@ class Recovery(_Comparable):
         scores: npt.ArrayLike | None = None,
         ax: Axes | Sequence[Axes] | npt.NDArray[np.object_] | None = None,
     ) -> Figure:
-        """Draw the variances beside what noise alone reaches, and the loadings with their errors.
+        """Draw the variances with the noise edge, those that stand out marked, and the loadings with their errors.
 
         Parameters
         ----------
@@ -484,16 +495,34 @@ class Recovery(_Comparable):
         return of_recovery(self, features, scores, ax)
 
     def __repr__(self) -> str:
-        """The components' variances beside the edge of the noise, and what to know of them."""
+        """The components' variances, how many stand out, and what to know of them."""
         values = ", ".join(f"{value:.4g}" for value in self.eigenvalues)
         noise = f", noise={numbered(self.noise)!r}" if self.noise else ""
+        found = ""
         # The prediction is that of plain components.
-        predicted = self.predicted.share_found if self.predicted and self.method == "pca" else None
-        found = "" if predicted is None else f"share_found={predicted:.4g}, "
+        if self.predicted and self.method == "pca":
+            share = self.predicted.share_found
+            found = f"share_found={share if share is None else format(share, '.4g')}, "
         return (
             f"Recovery({found}method={self.method!r}, rank={self.rank}, dimension={self.dimension}, "
-            f"records={self.records}, eigenvalues=[{values}], noise_edge={self.edge:.4g}{noise})"
-        ) + "".join(f"\n  notice: {notice}" for notice in self._notices())
+            f"records={self.records}, eigenvalues=[{values}], edge_beside={self.edge_beside:.4g}{noise})"
+        ) + "".join(f"\n  {said}" for said in (*self._standing(), *(f"notice: {text}" for text in self._notices())))
+
+    def _standing(self) -> list[str]:
+        """How many components stand out, and the p-values by which the rank test says so; nothing of two waves."""
+        if self.refined is not None:
+            return []
+        said = f"{len(self.standing_out)} of {self.rank} stand out"
+        if not self.standing_out and self.rank < self.dimension:
+            said += ": nothing that is known is found"
+        if self.rank_test is None or not self.rank_test["components"]:
+            return [said]
+        tested = [component["p_value"] for component in self.rank_test["components"]]
+        shown = ["< 0.001" if p_value < 0.001 else f"{p_value:.3f}" for p_value in tested]
+        # Of many all before the last are small.
+        if len(shown) > 5:
+            shown[3:-1] = ["…"]
+        return [f"{said} (p by the rank test: {', '.join(shown)}; below {self.rank_test['level']:g} stands out)"]
 
     def _notices(self) -> list[str]:
         drawn = ["some of the reports were drawn from a seed, and are not private"] if self.seeded else []
@@ -523,8 +552,8 @@ class Recovery(_Comparable):
             "<table><thead><tr><th>component</th><th>variance</th><th>share</th><th>largest loadings</th></tr>"
             "</thead>"
             f"<tbody>{''.join(rows)}</tbody></table>"
-            f"<p>{self.records:,} reports of {self.dimension} features, {self.method}; noise alone reaches a variance "
-            f"of {self.edge:.4g}{predicted}</p>{notice}"
+            f"<p>{self.records:,} reports of {self.dimension} features, {self.method}"
+            f"{''.join(f'; {html.escape(said)}' for said in self._standing())}{predicted}</p>{notice}"
         )
 
 
@@ -542,9 +571,16 @@ def _warn_of_noise(recovery: Recovery) -> None:
     if recovery.noise:
         of_sparse = f"reaches a variance of {recovery.edge:.3g} on so many features"
         reach = "gives as much in 5 % of collections or more" if recovery.method == "pca" else of_sparse
+        of_mean = (
+            f"the first component {' and '.join(recovery.marks_of_mean)}, and may be the mean, which hides the others: "
+            "give each column its offset in the schema (the middle of its scale), and the task centring=True. If it is "
+            "not the mean, "
+        )
+        # A first component that is noise is not the mean.
+        remedy = of_mean if recovery.marks_of_mean and 0 not in recovery.noise else ""
         warn(
             f"{numbered(recovery.noise)} of {recovery.rank} cannot be distinguished from noise, which alone "
-            f"{reach}: collect more reports (there are {recovery.records:,}; `plan` says "
+            f"{reach}: {remedy}collect more reports (there are {recovery.records:,}; `plan` says "
             "how many it takes), raise epsilon, bound records closer to their size, or recover fewer components",
             NoiseWarning,
         )

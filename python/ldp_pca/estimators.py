@@ -236,7 +236,7 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         The estimated mean of the bounded rows; zeros without centring.
     noise_edge_ : float
         The variance that noise alone would give to the first component: a component below it cannot be distinguished
-        from noise.
+        from noise. One above it need not stand out: ``recovery_.standing_out`` has those that do.
     n_components_ : int
         The number of components.
     n_samples_ : int

@@ -166,6 +166,13 @@ pub(crate) fn answered(
     seeded: bool,
 ) -> PyResult<Answered<'_>> {
     let (components, marks) = (PyArray2::from_vec2(py, &answer.found.components)?, answer.marks_of_mean());
+    let standing = answer.standing_out();
+    if standing.is_empty()
+        && let Some(predicted) = &mut answer.trust.predicted
+    {
+        // A prediction is of what stands out, and of nothing else is anything known.
+        predicted.share_found = None;
+    }
     // An array of them takes no text.
     answer.found.components.clear();
     let mut result = json!(answer);
@@ -174,7 +181,9 @@ pub(crate) fn answered(
     result["marks_of_mean"] = json!(marks);
     result["_whole"] = json!(answer.whole());
     result["edge"] = json!(answer.edge());
-    result["_stands_out"] = json!(!answer.standing_out().is_empty());
+    result["edge_beside"] = json!(answer.edge_beside_what_stands_out());
+    result["standing_out"] = json!(standing);
+    result["_all_standing"] = json!(answer.all_standing());
     result["refined"] = json!(refined);
     result["seeded"] = json!(seeded);
     for (place, point) in answer.found.path.iter().flatten().enumerate() {

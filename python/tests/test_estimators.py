@@ -10,6 +10,7 @@ import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy, deepcopy
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -30,6 +31,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import ldp_pca
 from ldp_pca import LocalPCA, LocalSparsePCA, Randomizer, RecoveryError, Task, recover
+from ldp_pca._recovery import _warn_of_noise
 
 KINDS = (LocalPCA, LocalSparsePCA)
 OPTIONS: dict[str, Any] = {"epsilon": 4.0, "radius": 7.0, "random_state": 1}
@@ -257,6 +259,10 @@ def test_a_first_component_that_may_be_the_mean_is_announced() -> None:
     shown = [repr(about_zero), repr(about_zero.recovery_), about_zero.recovery_._repr_html_()]
     shown.append(about_zero._repr_mimebundle_()["text/html"])
     assert all(words in text and "it may be the mean" in text for text in shown)
+    # Then more reports are not the first remedy.
+    beside_noise = replace(about_zero.recovery_, variances=np.array([50.0, np.nan]))
+    with pytest.warns(ldp_pca.NoiseWarning, match=r"component 2 of 2 .* its offset in the schema .* centring=True"):
+        _warn_of_noise(beside_noise)
     # Where the mean is estimated, and on data about zero.
     about_mean = LocalPCA(2, epsilon=4.0, radius=12.0, random_state=1).fit(rows)
     signed = rng.normal(size=(20_000, 6)) + 1.5 * rng.normal(size=(20_000, 1)) * [1, -1, 1, -1, 1, -1]

@@ -63,6 +63,32 @@ def test_independent_columns_are_no_pattern() -> None:
     assert "no pattern: " in recovery._repr_html_()
 
 
+def test_of_data_without_structure_nothing_stands_out() -> None:
+    task = Task(8, epsilon=4.0, folds=1)
+
+    def drawn(seed: int) -> Recovery:
+        records = np.random.default_rng(seed).normal(size=(40_000, 8))
+        reports = Randomizer(task).randomize(records, insecure_seed=seed)
+        return recover(ldp_pca.aggregate(reports, task), 2, method="pca")
+
+    # In 5 % of collections one component does.
+    found = next(found for found in map(drawn, range(4)) if not found.standing_out)
+    # Equal variances are all above the edge of noise alone.
+    assert found.eigenvalues.min() > found.noise_edge
+    assert found.edge_beside == found.rank_test["components"][0]["noise_edge"]
+    assert found.predicted.share_found is None
+    assert repr(found).startswith("Recovery(share_found=None, ")
+    assert "\n  0 of 2 stand out: nothing that is known is found (p by the rank test: 0." in repr(found)
+    shown = found._repr_html_()
+    assert "0 of 2 stand out" in shown
+    assert "of the structure" not in shown
+    assert "share_found" not in found.to_json()
+    axes = found.plot().axes[0]
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert labels == ["0 of 8 stand out", "noise edge, beside what stands out"]
+    assert axes.get_lines()[-1].get_ydata()[0] == found.edge_beside
+
+
 def test_plain_components_are_those_of_the_command_line(command, written, aggregate: Aggregate) -> None:
     words = ["--rank", 2, "--method", "pca", "--bootstrap", 50]
     answer = command("recover", *written, *words)
@@ -72,6 +98,9 @@ def test_plain_components_are_those_of_the_command_line(command, written, aggreg
     for name in ("share_found", "sin_theta_squared", "per_component", "recoverable", "uninformed", "threshold"):
         same(getattr(recovery.predicted, name), answer["predicted"][name])
     assert repr(recovery).startswith(f"Recovery(share_found={recovery.predicted.share_found:.4g}, ")
+    assert recovery.standing_out == [0, 1]
+    assert "\n  2 of 2 stand out (p by the rank test: " in repr(recovery)
+    assert recovery.edge_beside in [tested["noise_edge"] for tested in answer["rank_test"]["components"]]
     for name in ("replicates", "level", "lower", "upper", "median", "support_stability", "loading_errors"):
         same(getattr(recovery.confidence, name), answer["confidence"][name])
     assert recovery.confidence.components == answer["confidence"]["components"]
