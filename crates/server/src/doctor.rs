@@ -502,10 +502,14 @@ mod tests {
             ("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n", "and not as an aggregator"),
             (early, "s apart"),
         ] {
-            let [(_, found)] = &problems(public(&config, &always(answer)))[..] else { panic!("{answer}") };
+            let [(_, found)] = &problems(public(&config, true, &always(answer)))[..] else { panic!("{answer}") };
             assert!(found.contains(said), "{found}");
         }
-        let checks = public(&config, &always(early));
+        let down = always("HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n");
+        for (held, remedy) in [(true, "where the proxy sends"), (false, "start the server")] {
+            assert!(public(&config, held, &down)[0].remedy.as_deref().unwrap().contains(remedy));
+        }
+        let checks = public(&config, true, &always(early));
         let warnings: Vec<&str> = checks.iter().map(|check| &*check.message).collect();
         for said in ["without TLS", "other origins out", "is not trusted", "another release"] {
             assert!(warnings.iter().any(|message| message.contains(said)), "{said}: {warnings:?}");
