@@ -515,9 +515,11 @@ class Recovery(_Comparable):
         said = f"{len(self.standing_out)} of {self.rank} stand out"
         if not self.standing_out and self.rank < self.dimension:
             said += ": nothing that is known is found"
+        if (more := self._all_standing - self.rank) > 0:
+            said += f", as do {more} that were not asked for"
         if self.rank_test is None or not self.rank_test["components"]:
             return [said]
-        tested = [component["p_value"] for component in self.rank_test["components"]]
+        tested = [component["p_value"] for component in self.rank_test["components"][: self.rank]]
         shown = ["< 0.001" if p_value < 0.001 else f"{p_value:.3f}" for p_value in tested]
         # Of many all before the last are small.
         if len(shown) > 5:

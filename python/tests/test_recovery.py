@@ -99,7 +99,7 @@ def test_plain_components_are_those_of_the_command_line(command, written, aggreg
         same(getattr(recovery.predicted, name), answer["predicted"][name])
     assert repr(recovery).startswith(f"Recovery(share_found={recovery.predicted.share_found:.4g}, ")
     assert recovery.standing_out == [0, 1]
-    assert "\n  2 of 2 stand out (p by the rank test: " in repr(recovery)
+    assert "\n  2 of 2 stand out" in repr(recovery)
     assert recovery.edge_beside in [tested["noise_edge"] for tested in answer["rank_test"]["components"]]
     for name in ("replicates", "level", "lower", "upper", "median", "support_stability", "loading_errors"):
         same(getattr(recovery.confidence, name), answer["confidence"][name])
