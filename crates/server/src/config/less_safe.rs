@@ -25,7 +25,8 @@ impl ServerConfig {
             (
                 "minimum_batch",
                 (self.minimum_batch < default.minimum_batch).then(|| self.minimum_batch.to_string()),
-                "components are shown from fewer than 100 reports on, where they say much about each",
+                "components are shown from fewer than 100 reports on, where they are mostly noise and say much about \
+                 each report",
             ),
             (
                 "open_recovery",
