@@ -77,6 +77,7 @@ export function resume(options?: Partial<CollectOptions>): Promise<Outcome[]>;
  *
  * `FormData` does not show boxes that are not checked: there they are missing.
  *
- * @throws {@link ArgumentError} when a checkbox without a `value` is for a categorical column without "true".
+ * @throws {@link ArgumentError} when a checkbox without a `value` is for a categorical column without "true"
+ *   (in any case), also while it is disabled.
  */
 export function formRecord(task: Pick<TaskFacts, "toJSON">, form: HTMLFormElement | FormData): RecordByName;

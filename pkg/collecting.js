@@ -89,13 +89,13 @@ export function formRecord(task, form) {
   // Of entries, so that a column may have any name.
   const entries = columns.map(({ name, type: column, values }) => {
     const [box, other] = [...elements].filter((field) => field.name === name && field.type === "checkbox");
-    // One that stands for no text of its own is an answer when it is empty, too.
-    if (box && !other && !box.hasAttribute("value") && !box.matches(":disabled")) {
-      if (column === "numeric") return [name, Number(box.checked)];
-      if (values?.includes("true") === false) {
+    if (box && !other && !box.hasAttribute("value")) {
+      // Whatever is answered: a form may disable a box for what another field has.
+      if (values?.every((value) => !/^true$/i.test(value))) {
         throw failure("argument", `column ${name}: a checkbox is true or false, and no value of it: use a select`);
       }
-      return [name, box.checked];
+      // One that stands for no text of its own is an answer when it is empty, too.
+      if (!box.matches(":disabled")) return [name, column === "numeric" ? Number(box.checked) : box.checked];
     }
     const given = data.getAll(name);
     // Several fit no column.

@@ -78,16 +78,23 @@ inEachBrowser((name, browser) => {
       const columns = names.map((name) => ({ name, type: typeOf(name) }));
       const task = JSON.stringify({ schema: { columns } });
       const { j, ...texts } = formRecord(task, document.querySelector("form"));
-      const yesOrNo = { schema: { columns: [{ name: "c", type: "categorical", values: ["no", "yes"] }] } };
-      try {
-        formRecord(JSON.stringify(yesOrNo), document.querySelector("form"));
-      } catch ({ code, message }) {
-        return JSON.stringify([texts, typeof j, code, message]);
-      }
+      const read = (name, ...values) => {
+        const columns = [{ name, type: "categorical", values }];
+        try {
+          return formRecord(JSON.stringify({ schema: { columns } }), document.querySelector("form"))[name];
+        } catch ({ code, message }) {
+          return [code, message];
+        }
+      };
+      // A disabled one is refused, too: what disables it may be an answer.
+      const lost = [read("c", "no", "yes"), read("e", "no", "yes")];
+      return JSON.stringify([texts, typeof j, lost, read("d", "False", "True")]);
     });
     const boxes = { c: false, d: true, f: "y", k: 0, getAll: 1 };
     const expected = { a: "", b: "-2.5", ...boxes, h: "x", i: ["x", "y"], elements: "x", ["__proto__"]: "x" };
-    const refused = "column c: a checkbox is true or false, and no value of it: use a select";
-    assert.deepEqual(JSON.parse(read), [expected, "object", "argument", refused]);
+    const refused = ["c", "e"].map((column) => [
+      "argument", `column ${column}: a checkbox is true or false, and no value of it: use a select`,
+    ]);
+    assert.deepEqual(JSON.parse(read), [expected, "object", refused, true]);
   });
 });
