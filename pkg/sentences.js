@@ -112,8 +112,11 @@ export function explain(told, sentences = en) {
   if (code === "spent" && !withdrawn) return outcomes.duplicate;
   // A task that is not there was deleted; what the visitor sent before may count.
   const name = code === "fetch" && answer === 404 ? "gone" : (ERRORS[type] ?? ERRORS[code] ?? "page");
-  // Visitors can do little about these. Those who run the page can, and the message says what.
-  if (["gone", "changed", "browser", "page"].includes(name)) console.error(error);
+  // Visitors can do little about these. Those who run the page can, and the message says what. An unforeseen error may
+  // have words of a record in its message.
+  if (["gone", "changed", "browser", "page"].includes(name)) {
+    console.error(typeof code === "string" ? error : error?.name);
+  }
   const isOffline = name === "unreachable" && globalThis.navigator?.onLine === false;
   return errors[isOffline ? "offline" : name];
 }

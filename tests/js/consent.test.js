@@ -113,6 +113,7 @@ test("every language says all, and an app's own may not say less", () => {
 });
 
 test("what became of a report, and every error, is told in a sentence without technical words", (t) => {
+  const logged = t.mock.method(console, "error", () => {});
   const read = (file) => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
   for (const status of ["accepted", "duplicate", "relayed", "pending", "declined"]) {
     assert.equal(explain({ status }), en.outcomes[status]);
@@ -146,7 +147,10 @@ test("what became of a report, and every error, is told in a sentence without te
   );
   assert.equal(explain({ status: "refused", error: failure("spent", "", { withdrawn: true }) }), en.errors.withdrawn);
   // A report of an earlier visit may count.
-  assert.equal(explain(failure("fetch", "", { status: 404 })), en.errors.gone);
+  const gone = failure("fetch", "", { status: 404 });
+  assert.equal(explain(gone), en.errors.gone);
+  assert.equal(explain(new SyntaxError(`"I am 47" is not valid JSON`)), en.errors.page);
+  assert.deepEqual(logged.mock.calls.slice(-2).map((call) => call.arguments), [[gone], ["SyntaxError"]]);
   assert.equal(explain(failure("network", "")), en.errors.unreachable);
   instead(t, "navigator", { onLine: false });
   assert.equal(explain(failure("network", "")), en.errors.offline);
