@@ -271,7 +271,7 @@ fn public(config: &ServerConfig, held: bool, url: &str) -> Vec<Check> {
                 // What a proxy says of a server that does not run.
                 let is_down = answer.status().is_server_error() && !held && config.store.is_none();
                 let remedy = "check the address, and where the proxy sends requests";
-                (message, if is_down { "start the server: none has the folder open" } else { remedy })
+                (message, if is_down { "start the server, or check where the proxy sends requests" } else { remedy })
             }
         },
         Err(message) => (message, "check the name, the certificate and the proxy"),
