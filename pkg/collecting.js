@@ -92,7 +92,7 @@ export function formRecord(task, form) {
     if (box && !other && !box.hasAttribute("value")) {
       // Whatever is answered: a form may disable a box for what another field has.
       if (values?.every((value) => !/^true$/i.test(value))) {
-        throw failure("argument", `column ${name}: a checkbox is true or false, and no value of it: use a select`);
+        throw failure("argument", `column ${name}: a checkbox is none of its values: use a select`);
       }
       // One that stands for no text of its own is an answer when it is empty, too.
       if (!box.matches(":disabled")) return [name, column === "numeric" ? Number(box.checked) : box.checked];

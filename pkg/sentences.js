@@ -118,5 +118,5 @@ export function explain(told, sentences = en) {
     console.error(typeof code === "string" ? error : error?.name);
   }
   const isOffline = name === "unreachable" && globalThis.navigator?.onLine === false;
-  return errors[isOffline ? "offline" : name];
+  return errors[isOffline ? "offline" : name] ?? errors.page;
 }

@@ -515,6 +515,9 @@ class Recovery(_Comparable):
         said = f"{len(self.standing_out)} of {self.rank} stand out"
         if not self.standing_out and self.rank < self.dimension:
             said += ": nothing that is known is found"
+        # The rank test is of plain components.
+        if self.method != "pca":
+            return [said]
         if (more := self._all_standing - self.rank) > 0:
             said += f", as do {more} that were not asked for"
         if self.rank_test is None or not self.rank_test["components"]:
@@ -524,7 +527,7 @@ class Recovery(_Comparable):
         # Of many all before the last are small.
         if len(shown) > 5:
             shown[3:-1] = ["…"]
-        return [f"{said} (p by the rank test: {', '.join(shown)}; below {self.rank_test['level']:g} stands out)"]
+        return [f"{said} (p by the rank test: {', '.join(shown)}; level {self.rank_test['level']:g})"]
 
     def _notices(self) -> list[str]:
         drawn = ["some of the reports were drawn from a seed, and are not private"] if self.seeded else []

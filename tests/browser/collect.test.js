@@ -93,7 +93,7 @@ inEachBrowser((name, browser) => {
     const boxes = { c: false, d: true, f: "y", k: 0, getAll: 1 };
     const expected = { a: "", b: "-2.5", ...boxes, h: "x", i: ["x", "y"], elements: "x", ["__proto__"]: "x" };
     const refused = ["c", "e"].map((column) => [
-      "argument", `column ${column}: a checkbox is true or false, and no value of it: use a select`,
+      "argument", `column ${column}: a checkbox is none of its values: use a select`,
     ]);
     assert.deepEqual(JSON.parse(read), [expected, "object", refused, true]);
   });
