@@ -116,7 +116,8 @@ pub(crate) use checked_number;
 
 checked_number!(Epsilon: PrivacyError, Delta: PrivacyError, Rho: PrivacyError);
 
-macro_rules! shown_up {
+/// The text of a bound.
+macro_rules! display_rounded_up {
     ($($name:ident),+) => {$(
         /// With a precision, as in `{:.6}`, rounded up: no text claims more privacy than the number.
         impl fmt::Display for $name {
@@ -127,7 +128,7 @@ macro_rules! shown_up {
     )+};
 }
 
-shown_up!(Epsilon, Delta, Rho);
+display_rounded_up!(Epsilon, Delta, Rho);
 
 /// Writes a positive number, never as less than it is.
 fn shown_up(value: f64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
