@@ -193,7 +193,7 @@ impl PublishedComponents {
         let above = || found.eigenvalues.iter().map(|&value| (value > noise_edge).then_some(value)).collect();
         let variances = found.variances.clone().unwrap_or_else(above);
         let component = |(loadings, variance): (&Vec<f64>, _)| Component { loadings: loadings.clone(), variance };
-        // The prediction is that of plain components. Of what does not stand out nothing is known.
+        // The prediction is that of plain components.
         let predicted = trust.predicted.as_ref().filter(|_| asked.method == Method::Pca);
         let published = Self {
             task: task.digest(),
@@ -205,7 +205,7 @@ impl PublishedComponents {
             noise_edge,
             components: found.components.iter().zip(variances).map(component).collect(),
             prediction: predicted.map(|found| Predicted {
-                share_found: found.share_found.filter(|_| !answer.standing_out().is_empty()),
+                share_found: found.share_found,
                 sin_theta_squared: found.sin_theta_squared,
             }),
         };
@@ -441,9 +441,6 @@ mod tests {
         });
         let predicted = |answer: &Answer| PublishedComponents::of(answer, &task).unwrap().prediction;
         assert_eq!(predicted(&answer), Some(Predicted { share_found: Some(0.75), sin_theta_squared: 0.5 }));
-        let variances = answer.found.variances.replace(vec![None, None]);
-        assert_eq!(predicted(&answer), Some(Predicted { share_found: None, sin_theta_squared: 0.5 }));
-        answer.found.variances = variances;
         answer.asked.method = Method::Fantope;
         assert_eq!(predicted(&answer), None);
         // Of one feature of two.

@@ -167,12 +167,6 @@ pub(crate) fn answered(
 ) -> PyResult<Answered<'_>> {
     let (components, marks) = (PyArray2::from_vec2(py, &answer.found.components)?, answer.marks_of_mean());
     let standing = answer.standing_out();
-    if standing.is_empty()
-        && let Some(predicted) = &mut answer.trust.predicted
-    {
-        // A prediction is of what stands out, and of nothing else is anything known.
-        predicted.share_found = None;
-    }
     // An array of them takes no text.
     answer.found.components.clear();
     let mut result = json!(answer);

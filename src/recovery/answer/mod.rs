@@ -153,7 +153,7 @@ pub fn answer(
         answer.found.selection = Some(Selection { rate, features, test });
     }
     answer.missing.unfinished = work.watch.unfinished;
-    Ok(answer)
+    Ok(answer.without_share_of_noise())
 }
 
 /// As [`answer()`], with the rank that a [`RankTest`] finds in the place of the question's.
@@ -169,10 +169,7 @@ pub fn answer_with_rank_test(
     let (mut test, untested) = RankTest::in_time(covariance.matrix(), &covariance.noise_law(), watch)?;
     let question = Question { rank: test.rank()?, test_rank: false, ..question.clone() };
     let unconfirmed = test.confirm(reports, covariance, watch)?;
-    let mut answer = answer(&question, reports, covariance, watch)?;
-    answer.missing.unfinished.extend(untested.or(unconfirmed));
-    answer.trust.rank_test = Some(test);
-    Ok(answer)
+    Ok(answer(&question, reports, covariance, watch)?.with_rank_test(test, untested.or(unconfirmed)))
 }
 
 /// Only the components, equal to those of [`answer()`].
@@ -287,11 +284,21 @@ impl Decomposition {
         if predicted {
             answer.trust.predicted = Some(predict(&self.spectrum, rank, &self.law)?);
         }
-        Ok(answer)
+        Ok(answer.without_share_of_noise())
     }
 }
 
 impl Answer {
+    /// A prediction is of what stands out, and of nothing else is anything known: where nothing does, it has no share.
+    fn without_share_of_noise(mut self) -> Self {
+        if self.standing_out().is_empty()
+            && let Some(predicted) = &mut self.trust.predicted
+        {
+            predicted.share_found = None;
+        }
+        self
+    }
+
     /// The span of the reference's components, and the comparison with them.
     fn comparison(
         &self,
@@ -354,6 +361,14 @@ impl Answer {
         (found.eigenvalues, found.components) = (eigenvalues, components);
         (found.ties, found.single_columns) = (vec![], None);
         self
+    }
+
+    /// This answer with the test of how many components stand out, and what of it time did not suffice for.
+    #[must_use]
+    pub fn with_rank_test(mut self, test: RankTest, untested: Option<Unfinished>) -> Self {
+        self.trust.rank_test = Some(test);
+        self.missing.unfinished.extend(untested);
+        self.without_share_of_noise()
     }
 
     /// The edge that the variances must exceed: of components on few features that of so many.

@@ -37,7 +37,7 @@ pub struct Trust {
     /// The variance that methods capture in reports that they have not seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_out: Option<HeldOut>,
-    /// The error to expect of plain components.
+    /// The error to expect of plain components, with no share found where no component stands out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted: Option<Prediction>,
     /// The bootstrap's result on the error.

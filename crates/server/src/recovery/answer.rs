@@ -86,12 +86,10 @@ impl Answer {
             let question = Question { rank, predict, test_rank: test.is_none(), ..wanted.question.clone() };
             let mut answer = recovery::answer(&question, sums, covariance, &mut watch)?;
             if let Some((test, untested)) = test {
-                answer.missing.unfinished.extend(untested);
-                answer.trust.rank_test = Some(test);
-            } else {
-                // The rank was given: it is an answer without the test, too.
-                answer.missing.unfinished.retain(|unfinished| unfinished.part != Part::Rank);
+                return Ok(answer.with_rank_test(test, untested));
             }
+            // The rank was given: it is an answer without the test, too.
+            answer.missing.unfinished.retain(|unfinished| unfinished.part != Part::Rank);
             Ok(answer)
         })?;
         match answer.missing.unfinished.iter().find_map(late) {

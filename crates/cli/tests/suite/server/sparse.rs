@@ -3,7 +3,6 @@
 use std::ops::ControlFlow;
 
 use ldp_pca::internal::recovery::answer_with_rank_test;
-use ldp_pca::prediction::predict_from_estimate;
 use ldp_pca::recovery::{
     DEFAULT_PENALTY_FACTOR, FantopeProblem, FantopeSolver, HeldOutUse, Penalty, PenaltyChoice, Question, Reports, When,
     answer, default_penalty,
@@ -16,7 +15,8 @@ fn sparse_components_are_those_of_the_solver_on_the_same_reports() {
     let (_data, server) = serving(config, &[task()]);
     let body = body_of(1, 400);
     server.send(&task(), &body);
-    let covariance = Covariance::estimate(&aggregate_of(&task(), &body), &task()).unwrap();
+    let (aggregate, asked) = (aggregate_of(&task(), &body), task());
+    let covariance = Covariance::estimate(&aggregate, &asked).unwrap();
     let auto = default_penalty(covariance.noise_deviation(), 4, DEFAULT_PENALTY_FACTOR).unwrap();
     for (query, choice, penalty) in [
         ("auto", "auto", auto),
@@ -39,7 +39,10 @@ fn sparse_components_are_those_of_the_solver_on_the_same_reports() {
         assert_has(&found["sparse"], expected, query);
     }
     let plain = server.recovery(&task(), "rank=2").json();
-    let expected = predict_from_estimate(&covariance, Rank::new(2).unwrap()).unwrap();
+    let question = Question { predict: true, test_rank: true, ..Question::new(Rank::new(2).unwrap()) };
+    let reports = Reports::one(&aggregate, &asked);
+    let expected = answer(&question, reports, &covariance, &mut |_| ControlFlow::Continue(())).unwrap();
+    let expected = expected.trust.predicted.unwrap();
     assert_eq!(plain["predicted"]["sin_theta_squared"], expected.sin_theta_squared);
     assert_eq!(plain["predicted"]["share_found"], json!(expected.share_found));
     assert_eq!((&plain["method"], plain.get("sparse")), (&"pca".into(), None));
