@@ -117,33 +117,25 @@ def type_of(value, what, *types):
     return one_of(value["type"], f"the type of {what}", *types)
 
 
+#: What each type of column has beside its name.
+MEMBERS = {"numeric": ("offset", "scale"), "categorical": ("values", "unseen"), "ignored": ()}
+
+
 def read_column(value):
     """A column, as a dictionary with its members in the canonical order."""
-    kind = type_of(value, "a column", "numeric", "categorical", "ignored")
+    kind = type_of(value, "a column", *MEMBERS)
+    take(value, f"a column of type {kind}", ("type", "name", *MEMBERS[kind]), ("label",))
+    column = {"type": kind, **titles(value)}
     if kind == "numeric":
-        take(value, "a numeric column", ("type", "name", "offset", "scale"), ("label",))
-        column = {
-            "type": kind,
-            **titles(value),
-            "offset": number(value["offset"], "an offset"),
-            "scale": number(value["scale"], "a scale"),
-        }
+        column.update({name: number(value[name], f"the {name}") for name in MEMBERS[kind]})
         demand(abs(column["offset"]) <= 1e100, "an offset of magnitude above 10^100")
         demand(1e-100 <= abs(column["scale"]) <= 1e100, "a scale of magnitude outside 10^-100 to 10^100")
     elif kind == "categorical":
-        take(value, "a categorical column", ("type", "name", "values", "unseen"), ("label",))
         demand(isinstance(value["values"], list), "the values are not an array")
-        column = {
-            "type": kind,
-            **titles(value),
-            "values": [text(item, "a value") for item in value["values"]],
-            "unseen": one_of(value["unseen"], "unseen", "zero", "other"),
-        }
+        column["values"] = [text(item, "a value") for item in value["values"]]
+        column["unseen"] = one_of(value["unseen"], "unseen", "zero", "other")
         demand(len(set(column["values"])) == len(column["values"]), "a repeated value")
         demand(column["unseen"] == "zero" or "other" in column["values"], "no value other")
-    else:
-        take(value, "an ignored column", ("type", "name"), ("label",))
-        column = {"type": kind, **titles(value)}
     return column
 
 
@@ -540,13 +532,18 @@ def make_report(task, record, stream, issued_id=None):
     return sealed(b"LDPR\1" + task.digest[:8] + report_id + payload)
 
 
+def unsealed(data, begin):
+    """Refuse bytes that do not begin with this name, version and digest, or have a wrong checksum."""
+    demand(data[:4] == begin[:4], "of another kind")
+    demand(data[4] == begin[4], "of another version")
+    demand(data == sealed(data[:-4]), "a wrong checksum")
+    demand(data[5 : len(begin)] == begin[5:], "of another task")
+
+
 def open_report(task, report):
     """Report id and payload of a report's bytes; anything but a report of this task is refused."""
     demand(len(report) == task.report_length, "a report of another length")
-    demand(report[:4] == b"LDPR", "not a report")
-    demand(report[4] == 1, "a report of another version")
-    demand(report == sealed(report[:-4]), "a wrong checksum")
-    demand(report[5:13] == task.digest[:8], "a report of another task")
+    unsealed(report, b"LDPR\1" + task.digest[:8])
     return report[13:29], report[29:-4]
 
 
@@ -659,10 +656,15 @@ class DoubleCap:
             k = [j for j in range(self.J) if j not in members][(t - self.inside) >> 32]
         return struct.pack("<H", k)
 
-    def summands(self, report_id, payload):
-        """What a report adds: z z^T of the candidate that it names."""
+    def named(self, payload):
+        """The candidate that a report names."""
         (j,) = struct.unpack("<H", payload)
         demand(j < self.J, "no such candidate")
+        return j
+
+    def summands(self, report_id, payload):
+        """What a report adds: z z^T of the candidate that it names."""
+        j = self.named(payload)
         z, *_ = self.candidate(chacha(self.key + report_id, 8, j * self.blocks, self.blocks))
         return [z[a] * z[b] for a, b in triangle(self.m)]
 
@@ -765,8 +767,7 @@ def pi():
             n += 2
         return result
 
-    with localcontext() as context:
-        context.prec = DIGITS + 10
+    with localcontext(prec=DIGITS + 10):
         return 16 * arctan(5) - 4 * arctan(239)
 
 
@@ -774,8 +775,7 @@ def erf(x):
     """The error function of a `Decimal` x, to about 10^-85: 2 x e^(-x^2) / sqrt(pi) sum (2 x^2)^n / (2 n + 1)!!"""
     if x < 0:
         return -erf(-x)
-    with localcontext() as context:
-        context.prec = DIGITS
+    with localcontext(prec=DIGITS):
         square = x * x
         if square > 200:
             return Decimal(1)
@@ -789,8 +789,7 @@ def erf(x):
 
 def analytic_sigma(epsilon, delta, coordinates):
     """The least sigma that gives (epsilon, delta - slack) at sensitivity sqrt(2), to 10^-30."""
-    with localcontext() as context:
-        context.prec = DIGITS
+    with localcontext(prec=DIGITS):
         epsilon, root = Decimal(epsilon), Decimal(2).sqrt()
         demand(epsilon < 1000, "epsilon is too large")
         power = epsilon.exp()
@@ -813,8 +812,7 @@ def analytic_sigma(epsilon, delta, coordinates):
 
 def lattice(deviation):
     """Shift a and multiplier M for a deviation."""
-    with localcontext() as context:
-        context.prec = DIGITS
+    with localcontext(prec=DIGITS):
         r = 16 / deviation
 
         def multiplier(a):
@@ -829,8 +827,7 @@ def lattice(deviation):
 @functools.cache
 def alias_table():
     """Per column the number below which it keeps itself, and what it is above."""
-    with localcontext() as context:
-        context.prec = DIGITS
+    with localcontext(prec=DIGITS):
         edges = [erf(m / (16 * Decimal(2).sqrt())) for m in range(209)]
         q = [int((2**127 * (b - a)).to_integral_value(ROUND_FLOOR)) for a, b in zip(edges, edges[1:])]
     q[0] += 2**127 - sum(q)
@@ -934,9 +931,7 @@ class SignedCap(DoubleCap):
 
     def summands(self, report_id, payload):
         """What a report adds: z of the candidate that it names."""
-        (j,) = struct.unpack("<H", payload)
-        demand(j < self.J, "no such candidate")
-        return self.signs(chacha(self.key + report_id, 8, j * self.blocks, self.blocks))
+        return self.signs(chacha(self.key + report_id, 8, self.named(payload) * self.blocks, self.blocks))
 
 
 class NormCap(DoubleCap):
@@ -964,8 +959,7 @@ class NormCap(DoubleCap):
 
     def summands(self, report_id, payload):
         """What a report adds: 1 to the number of its index."""
-        (j,) = struct.unpack("<H", payload)
-        demand(j < self.J, "no such candidate")
+        j = self.named(payload)
         return [int(j == index) for index in range(self.J)]
 
 
@@ -977,8 +971,7 @@ class Gaussian:
         demand(epsilon > 0.0 and 0.0 < delta < 1.0, "epsilon or delta out of range")
         self.m = task.coordinates
         self.entries = self.random_numbers = self.m * (self.m + 1) // 2
-        with localcontext() as context:
-            context.prec = DIGITS
+        with localcontext(prec=DIGITS):
             if parameters["calibration"] == "analytic":
                 diagonal = analytic_sigma(epsilon, delta, self.m)
                 other = diagonal / Decimal(2).sqrt()
@@ -1079,10 +1072,7 @@ class Aggregate:
         size = 8 + 8 * result.entries
         end = 37 + task.folds * size
         demand(len(data) >= end + 4, "an aggregate of another length")
-        demand(data[:4] == b"LDPA", "not an aggregate")
-        demand(data[4] == 1, "an aggregate of another version")
-        demand(data == sealed(data[:-4]), "a wrong checksum")
-        demand(data[5:37] == task.digest, "an aggregate of another task")
+        unsealed(data, b"LDPA\1" + task.digest)
         for fold in range(task.folds):
             numbers = struct.unpack_from(f"<Q{result.entries}q", data, 37 + fold * size)
             result.counts[fold], result.sums[fold] = numbers[0], list(numbers[1:])

@@ -294,8 +294,7 @@ def check_constants():
     expect("length of the table", len(wire.TABLE), 65536)
     expect("sum of squares", sum(a * a for a in wire.TABLE), wire.SQUARES)
     expect("the table's construction", constructed_table(), wire.UPPER)
-    with localcontext() as context:
-        context.prec = 60
+    with localcontext(prec=60):
         for epsilon in (1e-6, 0.1, 1.0, 2.0, 4.0, math.pi, 10.0, 21.48):
             expect(f"W of {epsilon}", wire.exact_w(epsilon), int(2**32 * Decimal(epsilon).exp()))
     # In the plane s^2 is 1 + cos(a) for a uniform angle a: the larger of two has the mean 1 + 4 / pi^2.
@@ -305,8 +304,7 @@ def check_constants():
     weights = list(keeps)
     for column, other in enumerate(above):
         weights[other] += 2**119 - keeps[column]
-    with localcontext() as context:
-        context.prec = 60
+    with localcontext(prec=60):
         exact = int(2**127 * wire.erf(1 / (16 * Decimal(2).sqrt())))
         expect("weight of cell 0", 0 <= weights[0] - exact <= 208, True)
         expect("erf(1)", f"{wire.erf(Decimal(1)):.40f}", "0.8427007929497148693412206350826092592961")
