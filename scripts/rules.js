@@ -201,26 +201,24 @@ function arrowsOf(modules) {
 const related = (left, right) =>
   left === "" || right === "" || left.startsWith(`${right}::`) || right.startsWith(`${left}::`);
 
-/** Groups of modules that reach each other (Tarjan's strongly connected components). */
+/** Groups of modules that reach each other. */
 function circlesOf(arrows) {
-  const index = new Map();
-  const low = new Map();
-  const stack = [];
-  const circles = [];
-  const visit = (name) => {
-    index.set(name, index.size);
-    low.set(name, index.get(name));
-    stack.push(name);
-    for (const next of arrows.get(name)?.keys() ?? []) {
-      if (!index.has(next)) visit(next);
-      if (stack.includes(next)) low.set(name, Math.min(low.get(name), low.get(next)));
-    }
-    if (low.get(name) !== index.get(name)) return;
-    const circle = stack.splice(stack.indexOf(name));
-    if (circle.length > 1) circles.push(circle.sort());
-  };
-  for (const name of arrows.keys()) if (!index.has(name)) visit(name);
-  return circles;
+  const reached = new Map();
+  for (const start of arrows.keys()) {
+    const found = new Set();
+    const visit = (name) => {
+      for (const next of arrows.get(name)?.keys() ?? []) {
+        if (found.has(next)) continue;
+        found.add(next);
+        visit(next);
+      }
+    };
+    visit(start);
+    reached.set(start, found);
+  }
+  const circle = (name) => [...reached.get(name)].filter((other) => reached.get(other)?.has(name)).sort();
+  const groups = [...arrows.keys()].map(circle).filter((group) => group.length > 1);
+  return [...new Map(groups.map((group) => [group.join(), group])).values()];
 }
 
 function circles(packages) {
