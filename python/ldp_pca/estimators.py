@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from copy import copy
 from functools import wraps
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -859,19 +860,9 @@ class LocalSparsePCA(LocalPCA):
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
-        super().__init__(
-            n_components,
-            epsilon=epsilon,
-            delta=delta,
-            mechanism=mechanism,
-            radius=radius,
-            centring=centring,
-            folds=folds,
-            whiten=whiten,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
+        given = dict(locals())
+        shared: dict[str, Any] = {name: given[name] for name in signature(LocalPCA).parameters}
+        super().__init__(**shared)
         self.penalty: Literal["auto", "cross-validated"] | float = penalty
         self.tolerance: float | None = tolerance
 
