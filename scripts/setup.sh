@@ -54,7 +54,7 @@ main() {
     rust
     if needed native; then
         have openssl || install_packages "openssl" "for the tests of HTTPS" openssl
-        postgres
+        optional postgres_found "PostgreSQL" "the tests of the second store" postgresql
         nextest
         deny
     fi
@@ -71,7 +71,7 @@ main() {
     fi
     if needed firefox; then
         firefox
-        webkit
+        optional webkit_found "WebKitGTK's driver" "visits in WebKit" webkit2gtk-driver xvfb
     fi
     if needed consumers; then
         run "installing bundlers and runtimes into .tools, where they are missing" node tests/consumers/consumer.js
@@ -107,12 +107,12 @@ rust() {
     ok "Rust $found with rustfmt and clippy"
 }
 
-# Tests skip the second store where there is none.
-postgres() {
-    if ! postgres_found && have apt-get; then
-        (install_packages "PostgreSQL" "for the tests of the second store" postgresql) || true
-    fi
-    if postgres_found; then ok "PostgreSQL"; else ok "no PostgreSQL: the tests of the second store are skipped"; fi
+# optional FOUND "what" "what for" package...: what tests skip where it is not.
+optional() {
+    local found=$1 what=$2 use=$3
+    shift 3
+    if ! "$found" && have apt-get; then (install_packages "$what" "for $use" "$@") || true; fi
+    if "$found"; then ok "$what"; else ok "no $what: $use are skipped"; fi
 }
 
 # Where the tests look for it.
@@ -314,17 +314,7 @@ browser() {
     browser_found "$name" || fail "no $what was found even after installing it" "set $variable to its executable"
 }
 
-# Tests skip it where there is none.
-webkit() {
-    if ! browser_found webkit && have apt-get; then
-        (install_packages "WebKitGTK's driver" "for visits in WebKit" webkit2gtk-driver xvfb) || true
-    fi
-    if browser_found webkit; then
-        ok "browser $(node tests/browser/webkit.js)"
-    else
-        ok "no WebKit: its visits are skipped"
-    fi
-}
+webkit_found() { browser_found webkit; }
 
 is_ubuntu() { grep -qs '^ID=ubuntu' /etc/os-release; }
 
