@@ -255,10 +255,6 @@ impl Aggregate {
         Self::new_of(self.task.clone_ref(py), sums, self.seeded())
     }
 
-    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> Self {
-        self.__copy__(py)
-    }
-
     fn __eq__(slf: &Bound<'_, Self>, other: &Bound<'_, Self>) -> bool {
         let (ours, theirs) = (slf.get(), other.get());
         slf.is(other)
