@@ -36,7 +36,9 @@ def check_wheel(path: Path, version: str) -> None:
     require(metadata["Requires-Python"] == ">=3.9", f"{path.name}: METADATA asks for {metadata['Requires-Python']}")
     require(set(metadata.get_all("License-File", [])) == LICENCES, f"{path.name}: METADATA does not name both licences")
     require({f"{info}/licenses/{name}" for name in LICENCES} <= files, f"{path.name} lacks a licence")
-    require("ldp_pca/py.typed" in files, f"{path.name} lacks py.typed")
+    require({"ldp_pca/py.typed", "ldp_pca/_native.pyi"} <= files, f"{path.name} lacks its types")
+    needed = [wanted for wanted in metadata.get_all("Requires-Dist", []) if "extra" not in wanted]
+    require(needed == ["numpy>=1.22"], f"{path.name}: METADATA requires {needed}")
     native = [name for name in files if re.search(r"\.(so|pyd|dylib|dll)$", name)]
     require(len(native) == 1 and native[0].startswith("ldp_pca/_native."), f"{path.name} has the libraries {native}")
     others = {name for name in files if not name.startswith(("ldp_pca/", f"{info}/"))}
