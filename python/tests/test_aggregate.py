@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -25,6 +24,7 @@ def forms_of(reports: Reports) -> list[object]:
         reports,
         reports.to_bytes(),
         reports.to_numpy(),
+        np.frombuffer(reports.to_bytes(), np.uint8).reshape(len(reports), -1),
         rows,
         tuple(rows),
         iter(rows),
@@ -64,28 +64,6 @@ def test_any_order_grouping_and_number_of_threads_gives_the_same_bytes(task: Tas
     first.merge(fourth)
     assert (third + first).to_bytes() == aggregate.to_bytes()
     assert (first.records, third.records, sum(aggregate.folds)) == (4500, 1500, 6000)
-
-
-def test_the_bytes_are_those_of_the_command_line(
-    command, task: Task, reports: Reports, aggregate, tmp_path: Path
-) -> None:
-    task.save(tmp_path / "task.json")
-    (tmp_path / "reports").write_bytes(reports.to_bytes())
-    command("aggregate", tmp_path / "reports", "-t", tmp_path / "task.json", "-o", tmp_path / "aggregate")
-    assert (tmp_path / "aggregate").read_bytes() == aggregate.to_bytes()
-    assert Aggregate.from_file(tmp_path / "aggregate", task) == aggregate
-    aggregate.save(tmp_path / "ours")
-    assert (tmp_path / "ours").read_bytes() == aggregate.to_bytes()
-
-
-def test_arrays_are_left_as_they_are_and_may_be_read_only(task: Task, reports: Reports, aggregate: Aggregate) -> None:
-    for buffer in (bytearray(reports.to_bytes()), reports.to_bytes()):
-        array = np.frombuffer(buffer, dtype=np.uint8).reshape(len(reports), -1)
-        assert array.flags.writeable == isinstance(buffer, bytearray)
-        sums = Aggregate(task)
-        sums.update(array)
-        assert sums == aggregate
-        assert buffer == reports.to_bytes()
 
 
 def test_reports_that_are_recognized_are_refused_and_nothing_is_added(

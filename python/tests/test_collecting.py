@@ -198,14 +198,6 @@ def test_a_bad_file_is_named_with_its_row(task: Task, reports: Reports, folder: 
         aggregate(7, task)
 
 
-def test_only_reports_are_streamed_from_a_dataset_with_other_columns(task: Task, folder: Path) -> None:
-    dataset = pa.dataset.dataset(folder / "parts")
-    assert set(dataset.schema.names) == {"report", "day"}
-    assert aggregate(dataset, task).records == 6000
-    with pytest.raises(AggregateError, match="reports that are in the other one already"):
-        aggregate([dataset, folder / "a"], task)
-
-
 def test_what_the_aggregator_exports_is_read_here_and_as_documented_elsewhere(
     command, collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

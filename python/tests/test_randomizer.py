@@ -88,12 +88,6 @@ def test_a_seed_gives_the_reports_of_the_command_line_whatever_the_threads(
     assert b"".join(halves) == expected
 
 
-def test_without_a_seed_no_two_reports_are_alike(task: Task, records: np.ndarray) -> None:
-    randomizer = Randomizer(task)
-    both = [*randomizer.randomize(records), *randomizer.randomize(records, threads=1)]
-    assert len({report[13:29] for report in both}) == 2 * len(records)
-
-
 def test_a_randomizer_that_was_pickled_draws_anew(task: Task, records: np.ndarray) -> None:
     randomizer = Randomizer(task)
     copies = [randomizer, copy(randomizer), *pickle.loads(pickle.dumps([randomizer, Randomizer(task)]))]

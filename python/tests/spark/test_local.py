@@ -76,14 +76,6 @@ def test_a_second_waves_reports_are_made_and_summed_on_executors(spark: Any) -> 
     assert found.compare(np.eye(8)[:2]) < recover(first, 2, method="pca").compare(np.eye(8)[:2])
 
 
-@pytest.mark.parametrize("partitions", [1, 3, 40])
-def test_partitions_and_order_change_nothing(spark: Any, made: Make, partitions: int) -> None:
-    reports = made("few")
-    rows = few(made)
-    np.random.default_rng(partitions).shuffle(rows)
-    assert aggregate(frame(spark, rows, partitions), reports.task).to_bytes() == reports.state
-
-
 def test_partitions_may_be_empty(spark: Any, made: Make) -> None:
     task, rows = made("few").task, few(made)[:5]
     expected = ldp_pca.aggregate(b"".join(rows), task)
