@@ -15,7 +15,7 @@ use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::types::PyType;
 use pyo3::{intern, prelude::*};
 
-use crate::error::{RecordError, in_row};
+use crate::error::raised;
 use crate::parameters;
 use crate::records::{Records, View};
 use crate::reports::Reports;
@@ -138,8 +138,7 @@ impl Randomizer {
             let (mut done, mut together) = (0, STRETCH * threads.get());
             while done < rows {
                 let (started, count) = (Instant::now(), together.min(rows - done));
-                work.run(done, &mut bytes[done * width..][..count * width], threads)
-                    .map_err(|(row, problem)| in_row(row, RecordError::new_err, problem))?;
+                work.run(done, &mut bytes[done * width..][..count * width], threads).map_err(raised)?;
                 done += count;
                 together =
                     if started.elapsed() < STRETCH_TIME { 2 * together } else { (together / 2).max(threads.get()) };
@@ -166,9 +165,6 @@ impl Randomizer {
     }
 }
 
-/// A row and what is wrong with it.
-type BadRecord = (usize, Error);
-
 /// The inputs of every thread.
 struct Work<'a> {
     task: &'a Parameters,
@@ -180,34 +176,32 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Fills `out` with the reports of the rows from `first_row` on. Of several bad rows the first is named.
-    fn run(&self, first_row: usize, out: &mut [u8], threads: NonZeroUsize) -> Result<(), BadRecord> {
+    /// Fills `out` with the reports of the rows from `first_row` on. Every record has one: only the system's randomness
+    /// can be missing, whatever the row.
+    fn run(&self, first_row: usize, out: &mut [u8], threads: NonZeroUsize) -> Result<(), Error> {
         let rows = (out.len() / self.width).div_ceil(threads.get()).max(1);
-        let first_bad: Mutex<Option<BadRecord>> = Mutex::new(None);
+        let outcome = Mutex::new(Ok(()));
         let parts = out.chunks_mut(rows * self.width).enumerate();
         for_each(parts, threads, |(index, part): (usize, &mut [u8])| {
-            if let Err(bad) = self.part(first_row + index * rows, part) {
-                let mut known = first_bad.lock().unwrap_or_else(PoisonError::into_inner);
-                if known.as_ref().is_none_or(|(row, _)| bad.0 < *row) {
-                    *known = Some(bad);
-                }
+            if let Err(error) = self.part(first_row + index * rows, part) {
+                *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Err(error);
             }
         });
-        first_bad.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+        outcome.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn part(&self, first_row: usize, out: &mut [u8]) -> Result<(), BadRecord> {
-        let mut system = system_rng().map_err(|error| (first_row, error.into()))?;
+    fn part(&self, first_row: usize, out: &mut [u8]) -> Result<(), Error> {
+        let mut system = system_rng()?;
         for (row, out) in (first_row..).zip(out.chunks_mut(self.width)) {
-            let report = (|| -> Result<_, Error> {
-                let record = self.task.bound((self.view)(row, self.task.schema()))?;
-                let id = self.ids.map(|ids| ids[row]);
-                let Some(seed) = self.insecure_seed else {
-                    return Ok(self.task.randomize_with_rng(&record, id, &mut system)?);
-                };
-                Ok(self.task.randomize_with_rng(&record, id, &mut insecure_rng(seed, self.first + row as u64))?)
-            })();
-            out.copy_from_slice(&report.map_err(|error| (row, error))?.to_bytes());
+            let record = self.task.bound((self.view)(row, self.task.schema()))?;
+            let id = self.ids.map(|ids| ids[row]);
+            let report = match self.insecure_seed {
+                None => self.task.randomize_with_rng(&record, id, &mut system)?,
+                Some(seed) => {
+                    self.task.randomize_with_rng(&record, id, &mut insecure_rng(seed, self.first + row as u64))?
+                }
+            };
+            out.copy_from_slice(&report.to_bytes());
         }
         Ok(())
     }

@@ -130,8 +130,7 @@ impl<'py> Records<'py> {
                 if row % 1024 == 0 {
                     signals.check()?;
                 }
-                let taken = take(view(row, task.schema()));
-                taken.map_err(|problem| in_row(row, RecordError::new_err, problem))?;
+                take(view(row, task.schema())).map_err(raised)?;
             }
             Ok(())
         })
