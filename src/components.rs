@@ -188,10 +188,6 @@ impl PublishedComponents {
 
     fn of(answer: &Answer, task: &Task) -> Result<Self, ComponentsError> {
         let Answer { asked, found, trust, .. } = answer;
-        let noise_edge = answer.edge();
-        // Of two waves only the edge tells variances from noise.
-        let above = || found.eigenvalues.iter().map(|&value| (value > noise_edge).then_some(value)).collect();
-        let variances = found.variances.clone().unwrap_or_else(above);
         let component = |(loadings, variance): (&Vec<f64>, _)| Component { loadings: loadings.clone(), variance };
         // The prediction is that of plain components.
         let predicted = trust.predicted.as_ref().filter(|_| asked.method == Method::Pca);
@@ -202,8 +198,8 @@ impl PublishedComponents {
             records: asked.records,
             mean: found.mean.as_ref().map(|mean| mean.estimate.values().to_vec()),
             total_variance: answer.whole(),
-            noise_edge,
-            components: found.components.iter().zip(variances).map(component).collect(),
+            noise_edge: answer.edge(),
+            components: found.components.iter().zip(answer.variances_above()).map(component).collect(),
             prediction: predicted.map(|found| Predicted {
                 share_found: found.share_found,
                 sin_theta_squared: found.sin_theta_squared,

@@ -358,6 +358,8 @@ class Recovery(_Comparable):
     seeded: bool
     # The total, at least what the components hold; None where noise could give it.
     _whole: float | None
+    # The variances above the noise, nan for others: of two waves only the edge tells which these are.
+    _above: Floats
     # Those that stand out beyond the rank too, as far as that is known.
     _all_standing: int
 
@@ -415,9 +417,6 @@ class Recovery(_Comparable):
             For more numbers than the document has room for: it has at most 2^24 bytes.
         """
         task = json.loads(self.task.to_json())
-        # Of two waves only the edge tells variances from noise.
-        above = np.where(self.eigenvalues > self.edge, self.eigenvalues, np.nan)
-        variances = above if self.variances is None else self.variances
         document: dict[str, Any] = {
             "version": 1,
             "task": self.task.digest,
@@ -428,7 +427,7 @@ class Recovery(_Comparable):
             "noise_edge": self.edge,
             "components": [
                 {"loadings": loadings.tolist(), "variance": None if np.isnan(variance) else float(variance)}
-                for loadings, variance in zip(self.components, variances)
+                for loadings, variance in zip(self.components, self._above)
             ],
         }
         if self.mean is not None:

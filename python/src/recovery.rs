@@ -174,6 +174,7 @@ pub(crate) fn answered(
     result["gap"] = json!(answer.found.gap);
     result["marks_of_mean"] = json!(marks);
     result["_whole"] = json!(answer.whole());
+    result["_above"] = json!(answer.variances_above());
     result["edge"] = json!(answer.edge());
     result["edge_beside"] = json!(answer.edge_beside_what_stands_out());
     result["standing_out"] = json!(standing);

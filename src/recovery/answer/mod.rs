@@ -386,18 +386,24 @@ impl Answer {
         known.filter(|(share, error)| *share > EMPTY_DEVIATIONS * error)
     }
 
-    /// The components that stand out, by their index from 0: above the noise, by their law where it is known, else by
-    /// the edge; and none from the first on that the rank test does not find.
+    /// The variances along the components, none for one that is not above the noise: by its law, or of two waves, whose
+    /// noise has none that is known, by the edge, with the bias of the noise.
+    #[must_use]
+    pub fn variances_above(&self) -> Vec<Option<f64>> {
+        let above = |&value: &f64| (value > self.edge()).then_some(value);
+        let by_edge = || self.found.eigenvalues.iter().map(above).collect();
+        self.found.variances.clone().unwrap_or_else(by_edge)
+    }
+
+    /// The components that stand out, by their index from 0: above the noise, and none from the first on that the rank
+    /// test does not find.
     #[must_use]
     pub fn standing_out(&self) -> Vec<usize> {
-        let above: Vec<bool> = match &self.found.variances {
-            Some(variances) => variances.iter().map(Option::is_some).collect(),
-            None => self.found.eigenvalues.iter().map(|&value| value > self.edge()).collect(),
-        };
+        let above = self.variances_above();
         // Where all that were tested stand out, nothing is known of the next.
         let tested = self.trust.rank_test.as_ref().map(|test| (test.standing_out(), test.components.len()));
         let most = tested.filter(|(standing, count)| standing < count).map_or(above.len(), |(standing, _)| standing);
-        (0..most.min(above.len())).filter(|&index| above[index]).collect()
+        (0..most.min(above.len())).filter(|&index| above[index].is_some()).collect()
     }
 
     /// How many components stand out, those beyond the ones asked for too, as far as that is known.
