@@ -9,7 +9,7 @@ follows from other losses.
 
 from fractions import Fraction
 
-from margins import around, conversion, divergence_of_cap, normal_delta, solve, write_again
+from margins import advanced_sum, around, conversion, divergence_of_cap, normal_delta, solve, write_again
 from mpmath import mp, mpf
 
 mp.dps = 40
@@ -61,17 +61,10 @@ def basic(parts, delta):
 
 
 def advanced(parts, delta):
-    """Kairouz, Oh & Viswanath 2015, Theorem 3.5: the two forms with a root. Half of the slack is the Gaussians'."""
+    """As of margins.py. Half of the slack is the Gaussians'."""
     left = delta - own_delta(parts)
     slack = left / 2 if kinds(parts, "gaussian") else left
-    if slack <= 0:
-        return None
-    each = pairs(parts, slack)
-    mean = sum(reports * epsilon * (mp.exp(epsilon) - 1) / (mp.exp(epsilon) + 1) for epsilon, reports in each)
-    squares = sum(reports * epsilon**2 for epsilon, reports in each)
-    first = mean + mp.sqrt(2 * squares * mp.log(mp.e + mp.sqrt(squares) / slack))
-    second = mean + mp.sqrt(2 * squares * mp.log(1 / slack))
-    return min(first, second)
+    return advanced_sum(pairs(parts, slack), slack) if slack > 0 else None
 
 
 def of_gaussians(parts, delta):

@@ -232,14 +232,17 @@ def pure_sum(*parts):
     return around(sum(Fraction(epsilon) * Fraction(count) for epsilon, count in zip(parts[::2], parts[1::2])))
 
 
+def advanced_sum(parts, slack):
+    """Of (epsilon, reports), Kairouz, Oh & Viswanath 2015, Theorem 3.5: the smaller of the two square-root forms."""
+    mean = sum(e * mp.expm1(e) / (mp.exp(e) + 1) * reports for e, reports in parts)
+    squares = sum(e * e * reports for e, reports in parts)
+    roots = [mp.log(mp.e + mp.sqrt(squares) / slack), mp.log(1 / slack)]
+    return mean + min(mp.sqrt(2 * squares * root) for root in roots)
+
+
 @section()
 def advanced(slack, *parts):
-    """Kairouz, Oh & Viswanath 2015, Theorem 3.5: the smaller of the two square-root forms."""
-    of = lambda value: sum(value(mpf(epsilon)) * count for epsilon, count in zip(parts[::2], parts[1::2]))
-    mean = of(lambda e: e * mp.expm1(e) / (mp.exp(e) + 1))
-    squares = of(lambda e: e * e)
-    roots = [mp.log(mp.e + mp.sqrt(squares) / mpf(slack)), mp.log(1 / mpf(slack))]
-    return around(mean + min(mp.sqrt(2 * squares * root) for root in roots))
+    return around(advanced_sum([(mpf(epsilon), count) for epsilon, count in zip(parts[::2], parts[1::2])], mpf(slack)))
 
 
 # --- What one report tells
