@@ -32,7 +32,8 @@ inFirefox("every part of the first page computes in Firefox", async () => {
     slider.value = slider.max;
     slider.dispatchEvent(new Event("input", { bubbles: true }));
   });
-  await saying(page, "#map-share", /^With 20,000 people: 9\d % of the structure$/);
+  // The reports are random: 1 run of 10,000 finds 99.5 % or more, and hardly any less than 90 %.
+  await saying(page, "#map-share", /^With 20,000 people: (9\d|100) % of the structure$/);
   await saying(page, "#error-status", /^Predicted/);
   await click(page, "#error-run");
   await saying(page, "#error-status", /simulations? done|^Done/);

@@ -307,9 +307,11 @@ test("on a host of files nothing is sent, and a visitor still sees what would be
   assert.match(await page.locator("#take-part-guarantee").textContent(), /at most 74 of 1000/);
   // The patterns are those of the first screen, once all its people are counted.
   await page.locator("#take-part-scores li").first().waitFor();
-  const score = (name) => page.locator("#take-part-scores li", { hasText: name });
-  await field(page, "hiking").fill("50");
-  await eventually(() => score("hiking").textContent(), (text) => /0\.[3-9]\d$/.test(text));
+  // So much hiking that the other answers, which are an example, do not matter: its loading, which is 0.49 ± 0.03. In 3
+  // of 100 runs the second pattern names it too.
+  await field(page, "hiking").fill("5000");
+  const score = page.locator("#take-part-scores li", { hasText: "hiking" }).first();
+  await eventually(() => score.textContent(), (text) => /0\.[3-9]\d$/.test(text));
   assert.deepEqual(sent, []);
 
   // An aggregator is asked for once, and again when somebody asks for it.

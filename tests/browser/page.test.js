@@ -150,14 +150,14 @@ test("the first screen says it in under 80 words, and its map becomes named patt
   assert.match(await map(), /by the reports of 1 person\. Only noise\.$/);
 
   await people(page, 20_000);
-  assert.match(await share(page), /^With 20,000 people: 9\d % of the structure$/);
-  assert.match(await page.locator("#map-people").getAttribute("aria-valuetext"), /^With 20,000 people: 9\d % of/);
+  // The reports are random: which side comes first, and which of the weaker activities are named. By the law of the
+  // estimate, what is asserted fails in fewer than 1 of 50,000 runs. (All of the structure is 99.5 % of it or more.)
+  assert.match(await share(page), /^With 20,000 people: (9\d|100) % of the structure$/);
+  assert.match(await page.locator("#map-people").getAttribute("aria-valuetext"), /^With 20,000 people: (9\d|100) % of/);
   const all = await named();
-  for (const name of ["hiking", "gaming", "museums", "football"]) assert.ok(all.includes(name), `${all}`);
+  for (const name of ["hiking", "gaming", "museums", "theatre"]) assert.ok(all.includes(name), `${all}`);
   const patterns = await page.locator("#map-patterns li").allTextContents();
-  // The reports are random: which side comes first, and whether football, the weakest of the second pattern, is named.
-  // What is asserted held in each of 300 runs.
-  assert.match(patterns[0], /, against /);
+  assert.ok(patterns.some((pattern) => pattern.includes(", against ")), `${patterns}`);
   assertSides(patterns[0], ["hiking", "cycling", "camping", "swimming"], ["gaming", "streaming"]);
   assertSides(patterns[1], ["museums", "theatre", "reading", "concerts"], ["football"]);
   await page.waitForURL(/map\.people=20000/);
@@ -191,7 +191,8 @@ test("nothing is simulated before somebody asks", async () => {
 test("a link has the number of people, and the same patterns at once", async () => {
   const { page } = await host.open({ hash: "#&map.people=5000" });
   await eventually(() => share(page), (text) => text.startsWith("With 5,000 people:"));
-  assert.equal(await page.locator("#map .clear text").count() > 5, true);
+  // How many stand out is up to the reports: five or fewer in 1 of 100 runs, none in fewer than 1 of a million.
+  assert.ok((await page.locator("#map .clear text").count()) > 0);
 });
 
 test("the navigation leads to each section by keyboard, keeps the state, and the back button goes back", async () => {
