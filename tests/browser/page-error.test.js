@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { address, enter, eventually, hostPage, parsed, saved, saying, tableOf, VIEWS } from "./page-tools.js";
+import { address, drawn, enter, eventually, hostPage, parsed, saved, saying, tableOf, VIEWS } from "./page-tools.js";
 
 /** Small records, and few trials of them. */
 const SMALL = "error.dimension=10&error.rank=2&error.trials=3";
@@ -28,6 +28,7 @@ async function simulate(page) {
 
 async function done(page) {
   await page.locator("#error-status").getByText(/^Done: /).waitFor();
+  await drawn(page);
 }
 
 /** The input of a label that begins so. */
@@ -71,6 +72,7 @@ test("curves fill in, end complete, and are the same for the same seed", async (
   assert.deepEqual(await rows(again, "records"), table);
   await change(again, "Seed", "2");
   await again.locator("#error-status").getByText("with seed 2").waitFor();
+  await drawn(again);
   const other = await rows(again, "records");
   assert.notDeepEqual(other, table);
   // Predictions do not depend on chance.

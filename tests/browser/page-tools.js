@@ -199,6 +199,17 @@ export function cellsOf(rows) {
   return rows.evaluateAll((rows) => rows.map(({ cells }) => [...cells].map(({ textContent }) => textContent)));
 }
 
+/**
+ * Waits until all charts have drawn what they have been told: each draws at most ten times a second, in a frame of its
+ * own, and a page has fewer of them than this waits frames.
+ */
+export function drawn(page) {
+  return page.evaluate(async () => {
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    for (let frame = 0; frame < 10; frame += 1) await new Promise((resolve) => requestAnimationFrame(resolve));
+  });
+}
+
 /** The rows of a chart's table as texts. */
 export async function tableOf(page, chart) {
   const details = page.locator(`#${chart} details`);
