@@ -104,7 +104,7 @@ fn a_service_manager_hears_that_the_server_is_ready_and_that_it_stops() {
     let folder = Folder::new();
     let socket = folder.path("notify");
     let manager = UnixDatagram::bind(&socket).unwrap();
-    manager.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    manager.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
     let heard = || {
         let mut bytes = [0; 64];
         let length = manager.recv(&mut bytes).unwrap();
