@@ -175,8 +175,9 @@ fn a_commit_whose_answer_was_lost_counts_once() {
 fn a_session_that_stands_still_is_given_up() {
     let task = compact();
     let Some((cluster, [watcher])) = start(&task) else { return };
-    // It polls seldom: a session that is stopped in the middle of a query may hold what others wait for.
-    let options = PostgresOptions { patience: Duration::from_secs(1), ..PostgresOptions::default() };
+    // It polls seldom: a session that is stopped in the middle of a query may hold what others wait for. It has the
+    // patience for its start on a busy machine.
+    let options = PostgresOptions { patience: Duration::from_secs(5), ..PostgresOptions::default() };
     let aggregator = Aggregator::open_with(&cluster.address(), &[], options).unwrap();
     // The follower's, which is the newest.
     let newest = "SELECT pid FROM pg_stat_activity WHERE query LIKE '%pg_snapshot_xmin%' AND pid <> pg_backend_pid()
