@@ -190,9 +190,12 @@ inEachBrowser((name, browser) => {
     const answers = await page.evaluate(async (statement) => {
       const dialog = document.querySelector("ldp-pca-consent");
       const first = dialog.ask(statement);
-      const second = dialog.ask({ ...statement, title: "And now?" });
       // The event of the first closing comes later.
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      const closed = new Promise((resolve) => {
+        dialog.shadowRoot.querySelector("dialog").addEventListener("close", resolve, { once: true });
+      });
+      const second = dialog.ask({ ...statement, title: "And now?" });
+      await closed;
       const pending = await Promise.race([second, "asked"]);
       dialog.remove();
       const found = [await first, pending, await second];
