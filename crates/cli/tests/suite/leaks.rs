@@ -108,5 +108,6 @@ pub(crate) fn none_from(folder: &Folder, commands: &[&'static str]) {
             Ok(())
         })
         .unwrap();
-    assert!(refused.get() > 40, "{refused:?}");
+    // The files are others in every run. Well over half of the 96 are refused: 20 are five standard deviations below.
+    assert!(refused.get() > 20, "{refused:?}");
 }
