@@ -72,7 +72,7 @@ const withControls = (section: string, html: string) =>
           return `<option value="${value}">${text}</option>`;
         });
         const control = choices
-          ? `<select ${identity}>${choices.join("")}</select>`
+          ? `<select ${identity}${attributes}>${choices.join("")}</select>`
           : `<input ${identity}${attributes} autocomplete="off" />`;
         return `<div class="field ${own}"><label for="${section}-${name}">${label.trim()}</label>${control}</div>`;
       },

@@ -57,7 +57,7 @@ inFirefox("every part of the second page computes in Firefox", async () => {
   await click(page, "#waves-form input");
   await saying(page, "#error-records-waves", /^Two waves are not worth it up to n ≈ [\d,]+, where /);
   await scrollAll(page, "methods.html");
-  await click(page, "#sparse-start");
+  await click(page, "#sparse-run");
   const label = (selector) =>
     page.evaluate((selector) => document.querySelector(selector).getAttribute("aria-label") ?? "", selector);
   await eventually(() => label("#sparse-fantope canvas"), (label) => /heat map of 40 by 40/.test(label));

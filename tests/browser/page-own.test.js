@@ -50,7 +50,7 @@ async function chartsOfSurvey(page, name = "") {
   await saying(page, "#trust-status", /^Predicted\./);
   await click(page, "#trust-run");
   await saying(page, "#trust-status", /^Done\.$/);
-  await click(page, "#sparse-start");
+  await click(page, "#sparse-run");
   await saying(page, "#sparse-truth figcaption", /^It uses 12 of 12 features\. Those with the largest shares/);
   await saying(page, "#sparse-found tbody", /Plain components\d[\d.]* %0\.\d+✓ 12 of 12○ none✗ none/);
   await until(() => page.evaluate(() => !document.getElementById("sparse-step").disabled));
@@ -222,7 +222,7 @@ inChromium("100,000 rows of 100 columns are read off the main thread, and readin
   await dropLarge(page, 300, 151);
   await page.evaluate(() => document.getElementById("sparse").scrollIntoView());
   await saying(page, "#own-status", /large\.csv\.$/);
-  await click(page, "#sparse-start");
+  await click(page, "#sparse-run");
   const most = /large\.csv has 151 features, and this section takes at most 150: leave columns out\. What you see is/;
   await saying(page, "#sparse-failure", most);
   await dropLarge(page, 100_001, 2);

@@ -12,7 +12,7 @@ async function open({ state = "", hash = `#sparse&${QUIET}${state}`, ...options 
   const opened = await host.open({ hash: `methods.html${hash}`, ...options });
   assert.equal(await opened.page.locator("#sparse-results").isVisible(), false, "no empty maps");
   await opened.page.locator("#version").getByText(/./).waitFor();
-  await opened.page.locator("#sparse-start").click();
+  await opened.page.locator("#sparse-run").click();
   await done(opened.page);
   return opened;
 }

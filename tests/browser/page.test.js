@@ -34,7 +34,7 @@ async function settle(page, name, all = false) {
     await page.locator("#trust-status").getByText(/^Predicted/).waitFor();
     if (!all) return;
     await page.locator("#trust-run").click();
-    await page.locator("#sparse-start").click();
+    await page.locator("#sparse-run").click();
     await page.locator("#sparse-fantope canvas[aria-label*='heat map']").waitFor();
     await page.waitForFunction(() => document.getElementById("sparse-cancel").hidden);
     await page.locator("#trust-status").getByText(/^Done\./).waitFor();

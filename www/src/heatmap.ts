@@ -178,7 +178,7 @@ export class HeatMap {
     const matrix = this.#matrix;
     if (!matrix || !this.#details.open) return;
     const names = this.#names;
-    const table = make("table");
+    const table = make("table", { className: "numbers" });
     let caption = "All numbers";
     if (names.length <= WHOLE_TABLE_ROWS) {
       const values = (row: number) => names.map((_, column) => number(matrix[row * names.length + column]!));
@@ -314,17 +314,12 @@ interface Entry {
 /** The largest `count` entries of the upper triangle, the largest first. */
 function largestEntries(matrix: Float64Array, names: readonly string[], count: number): Entry[] {
   const size = names.length;
-  const largest: { row: number; column: number; value: number }[] = [];
-  for (let row = 0; row < size; row += 1) {
-    for (let column = row; column < size; column += 1) {
-      const value = matrix[row * size + column]!;
-      if (largest.length === count && Math.abs(value) <= Math.abs(largest[count - 1]!.value)) continue;
-      const place = largest.findIndex((other) => Math.abs(other.value) < Math.abs(value));
-      largest.splice(place < 0 ? largest.length : place, 0, { row, column, value });
-      largest.length = Math.min(count, largest.length);
-    }
-  }
-  return largest.map(({ row, column, value }) => ({ pair: pairName(names, row, column), value }));
+  const rowOf = (place: number) => Math.floor(place / size);
+  const places = [...matrix.keys()].filter((place) => place % size >= rowOf(place));
+  places.sort((one, other) => Math.abs(matrix[other]!) - Math.abs(matrix[one]!));
+  return places.slice(0, count).map((place) => {
+    return { pair: pairName(names, rowOf(place), place % size), value: matrix[place]! };
+  });
 }
 
 function pairName(names: readonly string[], row: number, column: number): string {

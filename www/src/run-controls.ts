@@ -61,7 +61,10 @@ export class RunControls {
         this.failure.hidden = false;
       }
     }
+    if (own !== this.#stop) return;
     this.running = false;
+    // What it made lives on: nothing ends with a signal of a run that is over.
+    this.#stop = new AbortController();
   }
 
   set running(active: boolean) {

@@ -15,6 +15,7 @@ import { counted, number, percent } from "../format.js";
 import { ColorScale, HeatMap, largestSize } from "../heatmap.js";
 import { shareFound } from "../measure.js";
 import { about, inPlace, type OwnRecords } from "../own-records.js";
+import { RunControls } from "../run-controls.js";
 import { checkSparsity } from "./error/settings.js";
 
 /** What a page solves for all penalties in some seconds. */
@@ -53,9 +54,9 @@ const LISTED_FEATURES = 10;
 export function start(_root: HTMLElement, { pool, records, state }: Context): void {
   const section = state.section("sparse", FIELDS, (settings) => checkSparsity(inPlace(settings, records.current)));
   const view = new View();
+  const controls = new RunControls("sparse");
   const slider = element<HTMLInputElement>("sparse-step");
   let drawn: { readonly collection: Remote<Collection>; readonly choice: Asked } | undefined;
-  let running: AbortController | undefined;
   let penalties: readonly number[] = [];
   let started = false;
 
@@ -63,33 +64,34 @@ export function start(_root: HTMLElement, { pool, records, state }: Context): vo
   async function draw(): Promise<void> {
     if (!started) return;
     const choice = about(section.values, records.current);
-    running?.abort();
-    const controller = new AbortController();
-    running = controller;
-    const { signal } = controller;
-    view.begin(choice);
-    try {
-      const opened = await open(pool, choice, signal);
-      const automatic = await opened.call("compare", {});
-      const compared =
-        choice.penalty === undefined ? automatic : await opened.call("compare", { penalty: choice.penalty });
-      signal.throwIfAborted();
-      drawn?.collection.close();
-      drawn = { collection: opened, choice };
-      view.show(compared, choice);
-      const path = await opened.call("path", { points: PATH_POINTS });
-      signal.throwIfAborted();
-      const { fantope, penalty, relativeGap } = automatic;
-      const steps: Step[] = [...path, { ...fantope, penalty, relativeGap }];
-      steps.sort((a, b) => a.penalty - b.penalty);
-      penalties = steps.map(({ penalty }) => penalty);
-      view.offer(steps, penalty, compared.penalty);
-      view.end();
-    } catch (error) {
-      if (!signal.aborted) view.fail(error as Error);
-    }
-    // From now on nothing can be cancelled: the collection ends with its signal.
-    if (running === controller) running = undefined;
+    stale(element("sparse-results"), true);
+    view.disabled = true;
+    await controls.start({
+      begins: `Drawing ${counted(choice.records, "record")} and their reports…`,
+      async work(signal, progress) {
+        const opened = await open(pool, choice, signal);
+        const automatic = await opened.call("compare", {});
+        const compared =
+          choice.penalty === undefined ? automatic : await opened.call("compare", { penalty: choice.penalty });
+        signal.throwIfAborted();
+        drawn?.collection.close();
+        drawn = { collection: opened, choice };
+        view.show(compared, choice);
+        progress(0.5);
+        const path = await opened.call("path", { points: PATH_POINTS });
+        signal.throwIfAborted();
+        const { fantope, penalty, relativeGap } = automatic;
+        const steps: Step[] = [...path, { ...fantope, penalty, relativeGap }];
+        steps.sort((a, b) => a.penalty - b.penalty);
+        penalties = steps.map(({ penalty }) => penalty);
+        view.offer(steps, penalty, compared.penalty);
+        return "";
+      },
+      kept: () => KEPT,
+      failed,
+    });
+    // Unless another run took its place.
+    if (controls.cancel.hidden) view.disabled = penalties.length === 0;
   }
 
   const compare = keepLatest(async (penalty: number | undefined) => {
@@ -99,7 +101,9 @@ export function start(_root: HTMLElement, { pool, records, state }: Context): vo
       const compared = await asked.collection.call("compare", { penalty });
       if (asked === drawn) view.show(compared, asked.choice);
     } catch (error) {
-      if (asked === drawn) view.fail(error as Error);
+      if (asked !== drawn) return;
+      controls.failure.textContent = failed((error as Error).message);
+      controls.failure.hidden = false;
     }
   });
   const change = (penalty: number | undefined): void => {
@@ -114,14 +118,11 @@ export function start(_root: HTMLElement, { pool, records, state }: Context): vo
     seed.value = String(section.values.seed + 1);
     seed.dispatchEvent(new Event("change", { bubbles: true }));
   });
-  element("sparse-cancel").addEventListener("click", () => {
-    running?.abort();
-    view.end("Cancelled. What you see is from before.");
-  });
   const form = element<HTMLFormElement>("sparse-form");
   // Nothing is simulated before a hand is on the button or a control.
   for (const touch of ["input", "change"]) form.addEventListener(touch, () => (started = true), { capture: true });
-  element("sparse-start").addEventListener("click", () => {
+  controls.run.hidden = false;
+  controls.run.addEventListener("click", () => {
     started = true;
     void draw();
   });
@@ -132,6 +133,10 @@ export function start(_root: HTMLElement, { pool, records, state }: Context): vo
     void draw();
   });
 }
+
+/** What is said where there is no new answer. */
+const KEPT = "What you see is from before.";
+const failed = (message: string) => `This could not be computed: ${message}. ${KEPT}`;
 
 /** The features that the Fantope keeps at a penalty. */
 type Step = Pick<ComparedComponents, "hits" | "misses" | "falseAlarms"> & Pick<Comparison, "penalty" | "relativeGap">;
@@ -146,29 +151,10 @@ class View {
     HeatMap.link(this.#maps);
   }
 
-  begin({ records }: Asked): void {
-    element("sparse-start").hidden = true;
-    stale(element("sparse-results"), true);
-    element("sparse-failure").hidden = true;
-    element("sparse-cancel").hidden = false;
-    this.#slider.disabled = true;
-    element<HTMLButtonElement>("sparse-automatic").disabled = true;
-    this.#say(`Drawing ${counted(records, "record")} and their reports…`);
-  }
-
-  end(said = ""): void {
-    element("sparse-start").hidden = this.#steps.length > 0;
-    element("sparse-cancel").hidden = true;
-    this.#slider.disabled = this.#steps.length === 0;
-    element<HTMLButtonElement>("sparse-automatic").disabled = this.#steps.length === 0;
-    this.#say(said);
-  }
-
-  fail({ message }: Error): void {
-    this.end();
-    const shown = element("sparse-failure");
-    shown.hidden = false;
-    shown.textContent = `This could not be computed: ${message}. What you see is from before.`;
+  /** Whether there are no penalties to choose from. */
+  set disabled(disabled: boolean) {
+    this.#slider.disabled = disabled;
+    element<HTMLButtonElement>("sparse-automatic").disabled = disabled;
   }
 
   show(compared: Comparison, asked: Asked): void {
@@ -236,10 +222,6 @@ class View {
     element("sparse-results").querySelector("output")!.textContent = number(penalty);
     for (const [at, shown] of [...element("sparse-path").children].entries())
       shown.classList.toggle("present", at === nearest);
-  }
-
-  #say(text: string): void {
-    element("sparse-status").textContent = text;
   }
 }
 
