@@ -105,8 +105,7 @@ export function solve(matrix, dimension, options) {
 }
 
 export function penaltyPath(aggregate, { rank, points = 20, ...watched } = {}) {
-  const asked = { rank: count("rank", rank, 1), points: count("points", points) };
-  return pathOf(() => sums(aggregate).path(asked, progressOf(watched)));
+  return pathOf(() => sums(aggregate).path(count("rank", rank, 1), count("points", points), progressOf(watched)));
 }
 
 export function predict(what, options) {
@@ -152,12 +151,12 @@ export async function simulate(options, { signal, onProgress } = {}) {
   const total = count("trials", trials, 1);
   const first = count("firstTrial", firstTrial);
   const asked = { ...who, mechanisms: mechanisms ?? [mechanism ?? []].flat() };
-  const how = { methods, penaltyFactor: given(number, "penaltyFactor", penaltyFactor) };
+  const [names, factor] = [Array.from(methods, String), given(number, "penaltyFactor", penaltyFactor)];
   const results = [];
   while (results.length < total) {
     signal?.throwIfAborted();
     const collection = collectionOf({ ...asked, trial: first + results.length });
-    results.push(call(() => wasm.simulateTrial(collection, how)));
+    results.push(call(() => wasm.simulateTrial(collection, names.join(), factor)));
     onProgress?.({ done: results.length, total });
     // Between trials the page lives.
     await new Promise((resolve) => setTimeout(resolve));
@@ -199,13 +198,10 @@ export async function simulate(options, { signal, onProgress } = {}) {
 export function population(options) {
   const { dimension, rank = 3, signal = 20, sparsity, ...others } = Object(options);
   noOthers(others);
-  const asked = {
-    dimension: count("dimension", dimension),
-    rank: count("rank", rank, 1),
-    signal: number("signal", signal),
-    sparsity: given(count, "sparsity", sparsity),
-  };
-  return call(() => wasm.population(asked));
+  const size = [count("dimension", dimension), count("rank", rank, 1)];
+  const strength = [number("signal", signal), given(count, "sparsity", sparsity)];
+  const [signals, bulk] = call(() => wasm.population(...size, ...strength));
+  return { signals, bulk };
 }
 
 export function compare(options) {
@@ -259,15 +255,11 @@ export function compare(options) {
 
 export class SimulatedCollection {
   #collection;
-  #rank;
 
   constructor(options) {
     const { mechanism, trial = 0, reports = "drawn", ...who } = Object(options);
-    let asked = options;
-    if (who.estimate) noOthers(options, "dimension", "rank", "secondMoment", "estimate", "noiseDeviation");
-    else asked = collectionOf({ ...who, reports, mechanisms: [mechanism ?? []].flat(), trial });
-    this.#rank = asked.rank;
-    this.#collection = call(() => new wasm.SimulatedCollection(asked));
+    const drawn = () => collectionOf({ ...who, reports, mechanisms: [mechanism ?? []].flat(), trial });
+    this.#collection = call(() => (who.estimate ? estimated(options) : new wasm.SimulatedCollection(drawn())));
   }
 
   get noiseDeviation() {
@@ -279,11 +271,8 @@ export class SimulatedCollection {
     if (penalty !== undefined && factor !== undefined) {
       throw failure("argument", "there are 'penalty' and 'factor': give one of them");
     }
-    const option =
-      penalty === undefined
-        ? { factor: number("factor", factor ?? 0.5) }
-        : { value: number("penalty", penalty) };
-    const { matrices, ...found } = call(() => alive(this.#collection, "collection").compare(option));
+    const asked = [given(number, "penalty", penalty), number("factor", factor ?? 0.5)];
+    const { matrices, ...found } = call(() => alive(this.#collection, "collection").compare(...asked));
     const size = matrices.length / 4;
     ["truth", "pca", "softThreshold", "fantope"].forEach((name, index) => {
       found[name].matrix = matrices.slice(index * size, (index + 1) * size);
@@ -292,8 +281,7 @@ export class SimulatedCollection {
   }
 
   path({ points = 20, ...watched } = {}) {
-    const asked = { rank: this.#rank, points: count("points", points) };
-    return pathOf(() => alive(this.#collection, "collection").path(asked, progressOf(watched)));
+    return pathOf(() => alive(this.#collection, "collection").path(count("points", points), progressOf(watched)));
   }
 
   free() {
@@ -308,6 +296,14 @@ if (Symbol.dispose) {
 
 export function drawCollection(options) {
   return new SimulatedCollection(options);
+}
+
+/** The module's collection of an estimate that was made elsewhere. */
+function estimated({ dimension, rank, secondMoment, estimate, noiseDeviation, ...others }) {
+  noOthers(others);
+  const size = [count("dimension", dimension), count("rank", rank, 1)];
+  const matrices = [secondMoment ?? [], estimate].map((numbers) => Float64Array.from(numbers));
+  return wasm.SimulatedCollection.given(...size, ...matrices, number("noiseDeviation", noiseDeviation));
 }
 
 /** A simulated collection as the module takes it. */
@@ -369,7 +365,7 @@ function aboutOf(centring, meanShare) {
   noOthers(Object(centring), "weight");
   if (meanShare !== undefined && !centring) throw failure("argument", "there is 'meanShare' without 'centring'");
   return {
-    centring: centring && { weight: number("weight", centring.weight) },
+    centring: centring && number("weight", centring.weight),
     meanShare: given(number, "meanShare", meanShare),
   };
 }

@@ -20,10 +20,7 @@ declare module "ldp-pca/records-module" {
     step(rows: number): number;
     facts(): import("./engine/protocol.js").RecordsFacts & { secondMoment: number[] };
   }
-  export function estimateLike(
-    secondMoment: Float64Array,
-    options: object,
-  ): { estimate: number[]; noiseDeviation: number };
+  export function estimateLike(secondMoment: Float64Array, options: object): [estimate: number[], noise: number];
   export function trialLike(secondMoment: Float64Array, options: object): import("./engine/protocol.js").LikeTrial;
 }
 

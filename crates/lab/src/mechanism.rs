@@ -42,19 +42,10 @@ pub(crate) fn family(mechanism: &MechanismOptions) -> Result<MechanismFamily, Js
     r#type.with(candidates, cap, delta).map_err(thrown)
 }
 
-/// The centring of a task, as its document has it.
+/// The centring of this weight, where there is one.
 #[cfg(feature = "lab")]
-#[derive(Clone, Copy, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct CentringOptions {
-    weight: f64,
-}
-
-/// The centring that is asked for.
-#[cfg(feature = "lab")]
-pub(crate) fn centring(options: Option<CentringOptions>) -> Result<Option<Centring>, JsValue> {
-    let centring = options.map(|CentringOptions { weight }| Centring::new(weight)).transpose();
-    centring.map_err(|error| failure("argument", &error))
+pub(crate) fn centring(weight: Option<f64>) -> Result<Option<Centring>, JsValue> {
+    weight.map(Centring::new).transpose().map_err(|error| failure("argument", &error))
 }
 
 /// The mechanism for unit-norm records of `dimension` features.

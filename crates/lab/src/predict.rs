@@ -5,7 +5,7 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::aggregate::Aggregate;
 use crate::crossing::{object, read, thrown};
-use crate::mechanism::{CentringOptions, MechanismOptions, centring, family};
+use crate::mechanism::{MechanismOptions, centring, family};
 use ldp_pca::prediction::{Batches, Goal, Planner, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
@@ -18,7 +18,8 @@ struct Population {
     signals: Vec<f64>,
     bulk: Option<f64>,
     mechanism: MechanismOptions,
-    centring: Option<CentringOptions>,
+    /// Its weight.
+    centring: Option<f64>,
     mean_share: Option<f64>,
 }
 

@@ -79,18 +79,12 @@ struct RecordsFacts {
     columns: usize,
     features: Vec<String>,
     always_zero: Vec<String>,
-    missing: Vec<MissingFacts>,
+    missing: Vec<(String, u64)>,
     /// What is odd, and what to do.
     warnings: Vec<String>,
     /// Of the second moments, descending.
     eigenvalues: Vec<f64>,
     second_moment: Vec<f64>,
-}
-
-#[derive(Serialize)]
-struct MissingFacts {
-    column: String,
-    count: u64,
 }
 
 #[derive(Deserialize)]
@@ -102,23 +96,6 @@ struct LikeOptions {
     mechanisms: Vec<MechanismOptions>,
     seed: u64,
     trial: u32,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct LikeFacts {
-    /// One for each mechanism.
-    share_found: Vec<Option<f64>>,
-    errors: Vec<f64>,
-    non_private_share_found: Option<f64>,
-    non_private: f64,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct EstimateFacts {
-    estimate: Vec<f64>,
-    noise_deviation: f64,
 }
 
 impl LikeOptions {
@@ -255,7 +232,7 @@ impl RecordsReader {
             columns: schema.columns().len(),
             features: schema.feature_names(),
             always_zero,
-            missing: missing.into_iter().map(|(column, count)| MissingFacts { column, count }).collect(),
+            missing,
             warnings: warnings.iter().map(ToString::to_string).collect(),
             eigenvalues: population.variances().as_slice().to_vec(),
             second_moment: second_moment.as_slice().to_vec(),
@@ -263,21 +240,16 @@ impl RecordsReader {
     }
 }
 
-/// One collection of reports from people like those of `second_moment`, d × d numbers: an object.
+/// One collection of reports from people like those of `second_moment`, d × d numbers: what is found by each mechanism,
+/// and without one.
 #[wasm_bindgen(js_name = trialLike)]
 pub fn trial_like(second_moment: &[f64], options: JsValue) -> Result<JsValue, JsValue> {
     let options: LikeOptions = read(options)?;
     let found = options.with_trial(second_moment, |like, rng| like.run(&[RecoveryMethod::Pca], rng))?;
-    let recovered = found.by_mechanism.concat();
-    object(&LikeFacts {
-        share_found: recovered.iter().map(|recovered| recovered.share_found).collect(),
-        errors: recovered.iter().map(|recovered| recovered.sin_theta_squared).collect(),
-        non_private_share_found: found.non_private.share_found,
-        non_private: found.non_private.sin_theta_squared,
-    })
+    object(&(found.by_mechanism.concat(), found.non_private))
 }
 
-/// The estimate that the only mechanism makes of such a collection: an object.
+/// The estimate that the only mechanism makes of such a collection, and its noise.
 #[wasm_bindgen(js_name = estimateLike)]
 pub fn estimate_like(second_moment: &[f64], options: JsValue) -> Result<JsValue, JsValue> {
     let options: LikeOptions = read(options)?;
@@ -285,7 +257,7 @@ pub fn estimate_like(second_moment: &[f64], options: JsValue) -> Result<JsValue,
     let Ok([Estimate { matrix, noise }]) = <[Estimate; 1]>::try_from(estimates) else {
         return Err(failure("argument", &"an estimate is that of one mechanism: give one"));
     };
-    object(&EstimateFacts { estimate: matrix.as_slice().to_vec(), noise_deviation: noise })
+    object(&(matrix.as_slice(), noise))
 }
 
 fn too_much(found: &str, most: &dyn Display, of: &str) -> JsValue {

@@ -39,13 +39,6 @@ enum PenaltyOption {
     CrossValidated,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct PathOptions {
-    pub(crate) rank: Rank,
-    pub(crate) points: usize,
-}
-
 /// Everything about components, except themselves.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -132,8 +125,8 @@ impl Aggregate {
 
     /// Solves the sparse problem for a sequence of penalties, from the largest that changes anything to a quarter of
     /// the default: an array.
-    pub fn path(&self, options: JsValue, progress: &Function) -> Result<JsValue, JsValue> {
-        let PathOptions { rank, points } = read(options)?;
+    pub fn path(&self, rank: usize, points: usize, progress: &Function) -> Result<JsValue, JsValue> {
+        let rank = Rank::new(rank).map_err(thrown)?;
         let covariance = self.covariance()?;
         object(&solve_path(covariance.matrix(), covariance.noise_deviation(), rank, points, Watch::new(progress))?)
     }

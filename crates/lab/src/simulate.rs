@@ -1,15 +1,15 @@
 //! Simulated collections.
 
 use chacha20::ChaCha12Rng;
-use js_sys::{Function, Reflect};
+use js_sys::Function;
 use nalgebra::DMatrix;
 use rand::SeedableRng;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::crossing::{failure, matrix, object, object_with, read, thrown};
-use crate::mechanism::{CentringOptions, MechanismOptions, build, centring};
-use crate::recover::{PathOptions, Watch, solve_path};
+use crate::mechanism::{MechanismOptions, build, centring};
+use crate::recover::{Watch, solve_path};
 use ldp_pca::internal::report::framed_bytes;
 use ldp_pca::mechanism::{LocalRandomizer, Mechanism};
 use ldp_pca::privacy::Guarantee;
@@ -30,53 +30,12 @@ struct CollectionOptions {
     sparsity: Option<usize>,
     records: u64,
     mechanisms: Vec<MechanismOptions>,
-    centring: Option<CentringOptions>,
+    /// Its weight.
+    centring: Option<f64>,
     mean_share: Option<f64>,
     reports: Reports,
     seed: u64,
     trial: u32,
-}
-
-/// An estimate that was made elsewhere, and the second moments whose components are the true ones: d × d numbers each.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct GivenOptions {
-    dimension: usize,
-    rank: Rank,
-    second_moment: Vec<f64>,
-    estimate: Vec<f64>,
-    noise_deviation: f64,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct MethodsOptions {
-    methods: Vec<MethodName>,
-    penalty_factor: Option<f64>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum MethodName {
-    Pca,
-    SoftThreshold,
-    Fantope,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct PopulationOptions {
-    dimension: usize,
-    rank: Rank,
-    signal: f64,
-    sparsity: Option<usize>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum PenaltyOption {
-    Value(Penalty),
-    Factor(f64),
 }
 
 #[derive(Serialize)]
@@ -92,12 +51,6 @@ struct MechanismFacts {
     methods: Vec<Recovered>,
     report_bytes: usize,
     guarantee: Guarantee,
-}
-
-#[derive(Serialize)]
-struct PopulationFacts {
-    signals: Vec<f64>,
-    bulk: f64,
 }
 
 #[derive(Serialize)]
@@ -131,36 +84,20 @@ impl CollectionOptions {
     }
 }
 
-impl GivenOptions {
-    fn collection(&self) -> Result<SimulatedCollection, JsValue> {
-        let noise = self.noise_deviation;
-        if !(noise.is_finite() && noise >= 0.0) {
-            let problem = format!("noiseDeviation is {noise}: it must be a finite number of at least 0");
-            return Err(failure("argument", &problem));
-        }
-        let square = |numbers| matrix(numbers, self.dimension, self.dimension);
-        let covariance = square(&self.second_moment)?;
-        let truth = principal_components(&covariance, self.rank).map_err(thrown)?.vectors;
-        let truth = Subspace::new(&truth).map_err(|error| failure("recovery", &error))?;
-        Ok(SimulatedCollection { truth, covariance, estimate: Estimate { matrix: square(&self.estimate)?, noise } })
-    }
-}
-
-/// The expected eigenvalues of simulated records: an object.
+/// The expected eigenvalues of simulated records: those of the components, and every other one.
 #[wasm_bindgen]
-pub fn population(options: JsValue) -> Result<JsValue, JsValue> {
-    let PopulationOptions { dimension, rank, signal, sparsity } = read(options)?;
+pub fn population(dimension: usize, rank: usize, signal: f64, sparsity: Option<usize>) -> Result<JsValue, JsValue> {
+    let rank = Rank::new(rank).map_err(thrown)?;
     SpikedModel::check(dimension, rank, signal, sparsity).map_err(thrown)?;
     let SpikedSpectrum { signal, bulk } = SpikedSpectrum::new(dimension, rank, signal).map_err(thrown)?;
-    object(&PopulationFacts { signals: vec![signal; rank.value()], bulk })
+    object(&(vec![signal; rank.value()], bulk))
 }
 
-/// One trial of a simulated collection, from records to recovered subspaces beside the true one: an object. The same
-/// numbers as a simulation of the command line, trial by trial.
+/// One trial of a simulated collection, from records to recovered subspaces beside the true one, by `methods` (their
+/// names, separated by commas): an object. The same numbers as a simulation of the command line, trial by trial.
 #[wasm_bindgen(js_name = simulateTrial)]
-pub fn simulate_trial(collection: JsValue, methods: JsValue) -> Result<JsValue, JsValue> {
+pub fn simulate_trial(collection: JsValue, methods: &str, penalty_factor: Option<f64>) -> Result<JsValue, JsValue> {
     let collection: CollectionOptions = read(collection)?;
-    let MethodsOptions { methods, penalty_factor } = read(methods)?;
     let factor = penalty_factor.unwrap_or(DEFAULT_PENALTY_FACTOR);
     if !(factor.is_finite() && factor >= 0.0) {
         let problem = format!("penaltyFactor is {factor}: it must be a finite number of at least 0");
@@ -169,12 +106,13 @@ pub fn simulate_trial(collection: JsValue, methods: JsValue) -> Result<JsValue, 
     if methods.is_empty() {
         return Err(failure("argument", &"there are no methods: give at least one"));
     }
-    let method = |method: &MethodName| match method {
-        MethodName::Pca => RecoveryMethod::Pca,
-        MethodName::SoftThreshold => RecoveryMethod::SoftThreshold { factor },
-        MethodName::Fantope => RecoveryMethod::Fantope { factor },
+    let method = |name: &str| match name {
+        "pca" => Ok(RecoveryMethod::Pca),
+        "soft-threshold" => Ok(RecoveryMethod::SoftThreshold { factor }),
+        "fantope" => Ok(RecoveryMethod::Fantope { factor }),
+        _ => Err(failure("argument", &format!("'{name}' is not a method: use pca, soft-threshold or fantope"))),
     };
-    let methods: Vec<_> = methods.iter().map(method).collect();
+    let methods = methods.split(',').map(method).collect::<Result<Vec<_>, _>>()?;
     let mechanisms = collection.mechanisms()?;
     let result = collection.with_trial(&mechanisms, |trial, rng| trial.run(&methods, rng, |_| {}).map_err(thrown))?;
     let facts = |(mechanism, methods): (&Mechanism, Vec<Recovered>)| MechanismFacts {
@@ -199,13 +137,29 @@ pub struct SimulatedCollection {
 
 #[wasm_bindgen]
 impl SimulatedCollection {
-    /// Collects from the records by the first mechanism; without one the estimate is exact. Or takes an estimate that
-    /// was made elsewhere.
+    /// Takes an estimate that was made elsewhere, and the second moments whose components are the true ones: d × d
+    /// numbers each.
+    pub fn given(
+        dimension: usize,
+        rank: usize,
+        second_moment: &[f64],
+        estimate: &[f64],
+        noise: f64,
+    ) -> Result<SimulatedCollection, JsValue> {
+        if !(noise.is_finite() && noise >= 0.0) {
+            let problem = format!("noiseDeviation is {noise}: it must be a finite number of at least 0");
+            return Err(failure("argument", &problem));
+        }
+        let square = |numbers| matrix(numbers, dimension, dimension);
+        let (covariance, rank) = (square(second_moment)?, Rank::new(rank).map_err(thrown)?);
+        let truth = principal_components(&covariance, rank).map_err(thrown)?.vectors;
+        let truth = Subspace::new(&truth).map_err(|error| failure("recovery", &error))?;
+        Ok(Self { truth, covariance, estimate: Estimate { matrix: square(estimate)?, noise } })
+    }
+
+    /// Collects from the records by the first mechanism; without one the estimate is exact.
     #[wasm_bindgen(constructor)]
     pub fn new(collection: JsValue) -> Result<SimulatedCollection, JsValue> {
-        if Reflect::has(&collection, &"estimate".into())? {
-            return read::<GivenOptions>(collection)?.collection();
-        }
         let collection: CollectionOptions = read(collection)?;
         collection.with_trial(&collection.mechanisms()?, |trial, rng| {
             let collected = trial.collect(rng, |_| {}).map_err(thrown)?;
@@ -223,13 +177,11 @@ impl SimulatedCollection {
         self.estimate.noise
     }
 
-    /// Recovers the components by all methods.
-    pub fn compare(&self, penalty: JsValue) -> Result<JsValue, JsValue> {
-        let penalty = match read(penalty)? {
-            PenaltyOption::Value(penalty) => penalty,
-            PenaltyOption::Factor(factor) => {
-                default_penalty(self.estimate.noise, self.truth.dimension(), factor).map_err(thrown)?
-            }
+    /// Recovers the components by all methods, with this penalty or that of a factor.
+    pub fn compare(&self, penalty: Option<f64>, factor: f64) -> Result<JsValue, JsValue> {
+        let penalty = match penalty {
+            Some(penalty) => Penalty::new(penalty).map_err(|error| failure("argument", &error))?,
+            None => default_penalty(self.estimate.noise, self.truth.dimension(), factor).map_err(thrown)?,
         };
         let truth = (&self.truth, &self.covariance);
         let found = ProjectionComparison::new(truth, &self.estimate, penalty).map_err(thrown)?;
@@ -240,8 +192,8 @@ impl SimulatedCollection {
     }
 
     /// Solves the sparse problem for a sequence of penalties, as an aggregate's `path`: an array.
-    pub fn path(&self, options: JsValue, progress: &Function) -> Result<JsValue, JsValue> {
-        let PathOptions { rank, points } = read(options)?;
+    pub fn path(&self, points: usize, progress: &Function) -> Result<JsValue, JsValue> {
+        let rank = Rank::new(self.truth.rank()).map_err(thrown)?;
         let mut points = solve_path(&self.estimate.matrix, self.estimate.noise, rank, points, Watch::new(progress))?;
         let truth = SupportCounts::support_of(&self.truth);
         points.iter_mut().for_each(|point| point.counts = Some(SupportCounts::new(&point.support, &truth)));

@@ -3,6 +3,7 @@
 import type * as lab from "ldp-pca/lab";
 
 import type { Recovery } from "../aggregator.js";
+import type { Quality } from "../measure.js";
 
 /** The functions of the lab that take options and give plain results: the jobs that any worker can do. */
 export interface Jobs {
@@ -47,13 +48,8 @@ export interface LikePatterns {
 
 type Patterns = Pick<Recovery, "components" | "eigenvalues">;
 
-export interface LikeTrial {
-  /** One for each mechanism. */
-  readonly errors: number[];
-  readonly shareFound: (number | null)[];
-  readonly nonPrivate: number;
-  readonly nonPrivateShareFound: number | null;
-}
+/** What is found by each mechanism, and without one. */
+export type LikeTrial = readonly [found: readonly Quality[], nonPrivate: Quality];
 
 /** A collection by double-cap from so many people, in two waves. */
 export interface WavesOptions extends Omit<lab.PredictOptions, "mechanism"> {
@@ -99,7 +95,7 @@ export interface RecordsFacts {
   readonly features: string[];
   /** Columns that are zero or missing in every row. */
   readonly alwaysZero: string[];
-  readonly missing: { readonly column: string; readonly count: number }[];
+  readonly missing: readonly (readonly [column: string, count: number])[];
   /** What is odd about the columns, such as those that are left out, and what to do. */
   readonly warnings: string[];
   /** Of the second moments of the records, brought to unit norm; descending. */

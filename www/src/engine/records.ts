@@ -48,7 +48,7 @@ export async function trialLike({ module, secondMoment, ...options }: LikeOption
 /** The true components, and those of one collection of reports. */
 export async function patternsLike({ module, secondMoment, ...options }: LikeOptions): Promise<LikePatterns> {
   await load(() => module);
-  const { estimate, noiseDeviation } = call(({ estimateLike }) => estimateLike(secondMoment, options));
+  const [estimate, noiseDeviation] = call(({ estimateLike }) => estimateLike(secondMoment, options));
   const { dimension, rank } = options;
   const truth = solve(secondMoment, dimension, { rank });
   const found = solve(Float64Array.from(estimate), dimension, { rank });
@@ -66,7 +66,7 @@ export async function patternsLike({ module, secondMoment, ...options }: LikeOpt
 /** The estimate is drawn here, and its components are recovered by the lab. */
 export async function drawLike({ module, secondMoment, ...options }: LikeOptions): Promise<Collection> {
   await load(() => module);
-  const { estimate, noiseDeviation } = call(({ estimateLike }) => estimateLike(secondMoment, options));
+  const [estimate, noiseDeviation] = call(({ estimateLike }) => estimateLike(secondMoment, options));
   const { dimension, rank } = options;
   return new SimulatedCollection({
     secondMoment,

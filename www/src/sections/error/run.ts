@@ -60,19 +60,15 @@ async function simulate(
   if (own) {
     const { module, secondMoment } = own;
     const like = { ...asked, module, secondMoment, trial: index };
-    const { errors, nonPrivate, nonPrivateShareFound, shareFound } = await pool.run("trialLike", like, { signal });
-    const found = errors.map((error, place) => quality(error, shareFound[place]));
-    return named(settings, found, quality(nonPrivate, nonPrivateShareFound));
+    return named(settings, ...(await pool.run("trialLike", like, { signal })));
   }
   const drawn = { ...asked, signal: strength, sparsity, reports: "drawn", trials: 1, firstTrial: index } as const;
   const { byMechanism, nonPrivate, nonPrivateShareFound } = await pool.run("simulate", drawn, { signal });
-  const first = (error: Figures, share: Figures | null) => quality(error.values[0]!, share?.values[0]);
+  const first = (error: Figures, share: Figures | null): Quality => {
+    return { sinThetaSquared: error.values[0]!, shareFound: share?.values[0] ?? null };
+  };
   const found = byMechanism.map(({ methods }) => first(methods[0]!.sinThetaSquared, methods[0]!.shareFound));
   return named(settings, found, first(nonPrivate, nonPrivateShareFound));
-}
-
-function quality(sinThetaSquared: number, shareFound: number | null = null): Quality {
-  return { sinThetaSquared, shareFound };
 }
 
 /** The results of one trial by the names of their series. */

@@ -60,7 +60,7 @@ export function showRecords({ facts }: Found): void {
     `${counted(rows, "row")} of ${counted(columns, "column")} give ${counted(features.length, "feature")}.`,
     alwaysZero.length > 0 ? `Left out, zero or missing in every row: ${listed(alwaysZero)}.` : "",
     missing.length > 0
-      ? `Values are missing in ${listed(missing.map(({ column, count }) => `${column} (${counted(count, "row")})`))}.`
+      ? `Values are missing in ${listed(missing.map(([column, count]) => `${column} (${counted(count, "row")})`))}.`
       : "",
   ];
   element("own-facts").textContent = sentences.filter((sentence) => sentence !== "").join(" ");
