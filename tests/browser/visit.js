@@ -40,8 +40,7 @@ function agree(more) {
 }
 
 Object.assign(window, {
-  ...{ agree, api, digest: task.digest, events, id: to.id, ledger, options, randomizer, record, told, url, workers },
-  flush: () => ledger.flush(options).then(tellAll),
+  agree, api, digest: task.digest, events, id: to.id, ledger, workers,
   states: async () => (await ledger.status()).reports.map(({ state }) => state),
 });
 document.querySelector("button").disabled = false;

@@ -1,14 +1,15 @@
-// Visits from "agree" to "counted" in real browsers, with everything that can go wrong. They check that the page learns
-// the truth about its report: it is counted once, never, or later, as the page was told. The table that this file
-// prints is in research/docs/visits.md, without the times and with like visits in one row.
+// Visits from "agree" to "counted" in real browsers, with everything that can go wrong and depends on the browser. They
+// check that the page learns the truth about its report: it is counted once, never, or later, as the page was told. The
+// table that this file prints is in research/docs/visits.md, without the times and with like visits in one row. What
+// servers refuse, and what is withdrawn, is the same in every browser: tests/js/submit*.test.js and ledger-*.test.js.
 
 import assert from "node:assert/strict";
 import { request as send } from "node:http";
 import { after, before, test } from "node:test";
 
-import { init, issuedId, PrivacyLedger, Randomizer, submit, Task } from "../../pkg/inline.js";
+import { init, PrivacyLedger, Randomizer, Task } from "../../pkg/inline.js";
 import { serveAnswers } from "../js/answers.js";
-import { numericColumns, RECORD, secondWave, TASK } from "../js/task.js";
+import { numericColumns, RECORD, TASK } from "../js/task.js";
 import { Aggregator, Relay } from "./aggregator.js";
 import { asked } from "./asked.js";
 import { launchChromium } from "./chromium.js";
@@ -78,13 +79,7 @@ const broken = ({ response }) => response.destroy();
 /** Of reports alone: ids come as they should. */
 const only = (network) => (exchange) => (exchange.what === "reports" ? network : good)(exchange);
 const lost = only(({ response, forward }) => forward((from) => from.resume().on("end", () => response.destroy())));
-const answer = (status, headers, text) => only(({ response }) =>
-  response.writeHead(status, { "access-control-allow-origin": "*", ...headers }).end(text));
-const portal = answer(200, { "content-type": "text/html" }, "<h1>Welcome to this hotel</h1>");
-const busy = answer(503, {}, "");
-/** One network after the other, request by request. */
-const first = (...several) => (exchange) => (several.length > 1 ? several.shift() : several[0])(exchange);
-const firstReport = (...several) => only(first(...several));
+const busy = only(({ response }) => response.writeHead(503, { "access-control-allow-origin": "*" }).end());
 /**
  * A visitor's reports, or `which` requests, arrive once what this gives is called: of what the browser has given up
  * by then nothing does, unless it is too late for that.
@@ -100,14 +95,12 @@ const all = (network) => network;
 /** A browser that gives up a request has done so. */
 const givenUp = () => milliseconds(300);
 
-const now = () => Math.floor(Date.now() / 1000);
-
 /** A visitor with a browser profile, or a part of one, a survey's site, and a task of their own. */
 class Visitor {
   usable = [];
   #context;
 
-  static async of(browser, newProfile, { settings = {}, schema = TASK.schema, throughRelay = false, ...about }) {
+  static async of(browser, newProfile, { schema = TASK.schema, throughRelay = false, ...about }) {
     const visitor = new Visitor();
     visitor.#context = await newProfile(browser);
     visitor.site = await newSite();
@@ -116,7 +109,7 @@ class Visitor {
     const mechanism = { ...(schema === LARGE ? gaussian : TASK.mechanism), epsilon: 2 - numbers / 1e6 };
     visitor.task = { ...TASK, schema, mechanism };
     visitor.digest = Task.parse(visitor.task).digest;
-    await aggregator.put(visitor.digest, visitor.task, throughRelay ? { ...settings, issued_ids: false } : settings);
+    await aggregator.put(visitor.digest, visitor.task, throughRelay ? { issued_ids: false } : {});
     visitor.about = {
       entry: "/pkg/index.js",
       url: relay.url,
@@ -234,7 +227,7 @@ async function whatever(visitor) {
 }
 
 /** A visit during which the network is such; how often the report counts then, and what comes when it is good again. */
-function during(network, counted = 0, afterwards = (visitor) => sentLater(visitor)) {
+function during(network, counted, afterwards) {
   return async (visitor) => {
     visitor.network = network;
     const outcome = await visitor.agree(await visitor.open());
@@ -316,15 +309,6 @@ const VISITS = [
     const found = await until(() => tab.evaluate(() => events.find(([name]) => name === "online")));
     return [outcome, counted, `counted when it is back: ${found[1][0].status}`];
   }, ["Chromium"]],
-  ["hung server, deadline 1 s", {}, async (visitor) => {
-    const tab = await visitor.open();
-    // Before: the deadline would cover that, too.
-    await tab.evaluate(async () => void (await ledger.report(randomizer, record, { url, id })));
-    visitor.network = hung;
-    const outcome = await visitor.agree(tab, { deadline: 1000 });
-    visitor.network = good;
-    return [outcome, 0, await sentLater(visitor)];
-  }],
   ["hung server, left and back while it hangs", {}, async (visitor) => {
     const { tab } = await onItsWay(visitor, { which: all });
     await visitor.leave(tab);
@@ -345,11 +329,6 @@ const VISITS = [
     assert.equal(again.status, "error destination");
     return [outcome, 0, "another server is refused: error destination"];
   }],
-  ["busy server (503), then not", { options: { delay: 1 } }, async (visitor) => {
-    visitor.network = firstReport(busy, busy, good);
-    return [await visitor.agree(await visitor.open()), 1];
-  }],
-  ["busy server (503)", { options: QUICK }, during(busy)],
   ["two tabs at once", {}, async (visitor) => {
     const tabs = [await visitor.open(), await visitor.open()];
     const outcomes = await Promise.all(tabs.map((tab) => visitor.agree(tab)));
@@ -391,13 +370,6 @@ const VISITS = [
     const again = await visitor.agree(tab);
     assert.deepEqual([again.status, await visitor.records()], ["accepted", 1]);
     return [outcome, 0, "\"agree\" again, when it is free: accepted"];
-  }],
-  ["three calls at once", {}, async (visitor) => {
-    const tab = await visitor.open();
-    const outcomes = await tab.evaluate(() => Promise.all([agree(), agree(), agree()]));
-    assert.deepEqual(new Set(outcomes.map(({ id }) => id)).size, 1);
-    assert.deepEqual(outcomes.map(({ status }) => status), ["accepted", "accepted", "accepted"]);
-    return [{ status: "accepted, to all three" }, 1];
   }],
   ["StrictMode: begun, aborted, begun again", {}, async (visitor) => {
     const tab = await visitor.open();
@@ -465,24 +437,6 @@ const VISITS = [
     open();
     return [await visitor.agree(tab), 1];
   }],
-  ["withdraws before it is sent", {}, async (visitor) => {
-    const tab = await visitor.open();
-    await tab.evaluate(async () => void (await ledger.report(randomizer, record, { url, id })));
-    assert.equal(await visitor.withdraw(tab), false);
-    assert.deepEqual(await tab.evaluate(() => flush()), []);
-    assert.deepEqual(await visitor.states(tab), ["withdrawn"]);
-    return [{ status: "withdrawn, sent: false" }, 0, await never(visitor)];
-  }],
-  ["withdraws while the id is on its way", {}, async (visitor) => {
-    const open = gate(visitor, { which: all });
-    const tab = await visitor.open();
-    await visitor.begin(tab);
-    await until(async () => (await visitor.states(tab))[0] === "booked");
-    assert.equal(await visitor.withdraw(tab), false);
-    const outcome = await visitor.outcome(tab);
-    open();
-    return [outcome, 0, await never(visitor)];
-  }],
   ["withdraws while it is on its way, too late to break it off", {}, async (visitor) => {
     const { tab, open } = await onItsWay(visitor, { tooLate: true });
     assert.equal(await visitor.withdraw(tab), "unknown");
@@ -493,68 +447,6 @@ const VISITS = [
     assert.deepEqual([later.statuses, later.states], [[], ["withdrawn"]]);
     return [{ ...outcome, status: `${outcome.status}; withdrawn, sent: "unknown"` }, 1, "nothing is sent any more"];
   }],
-  ["withdraws after it was sent", {}, async (visitor) => {
-    const tab = await visitor.open();
-    await visitor.agree(tab);
-    assert.equal(await visitor.withdraw(tab), true);
-    return [{ status: "withdrawn, sent: true" }, 1];
-  }],
-  ["withdraws in another tab, between attempts", { options: { delay: 1 } }, async (visitor) => {
-    const tab = await visitor.withId();
-    let release;
-    visitor.network = firstReport((exchange) => (release = () => busy(exchange)), good);
-    await visitor.begin(tab);
-    await until(() => release);
-    assert.equal(await visitor.withdraw(await visitor.open()), "unknown");
-    release();
-    return [await visitor.outcome(tab), 0, await never(visitor)];
-  }],
-  ["withdraws offline, then agrees again", { options: QUICK }, async (visitor) => {
-    visitor.network = only(broken);
-    const tab = await visitor.open();
-    await visitor.agree(tab);
-    assert.equal(await visitor.withdraw(tab), "unknown");
-    visitor.network = good;
-    return [await visitor.agree(tab), 0, await never(visitor)];
-  }],
-  ["task expired", {}, async (visitor) => {
-    const tab = await visitor.withId();
-    // The aggregator allows clocks to differ by a minute, and lets no task end before: a busy machine tries again.
-    const expires = await until(() => {
-      const expires = now() - 59;
-      const put = aggregator.put(visitor.digest, visitor.task, { expires });
-      return put.then(() => expires, ({ message }) => assert.match(message, /which is past/));
-    });
-    await until(() => now() > expires + 60);
-    return [await visitor.agree(tab), 0, await never(visitor)];
-  }],
-  ["task not started", { settings: { starts: now() + 86_400 } }, async (visitor) => {
-    const outcome = await visitor.agree(await visitor.open());
-    assert.ok(outcome.retryAfter > 80_000 && outcome.retryAfter <= 86_400, `${outcome.retryAfter}`);
-    await aggregator.put(visitor.digest, visitor.task, { starts: null });
-    return [outcome, 0, await sentLater(visitor)];
-  }],
-  ["task full", { settings: { max_records: 1 } }, async (visitor) => {
-    const task = Task.parse(visitor.task);
-    const id = await issuedId(task, { url: aggregator.url });
-    await submit(new Randomizer(task, { maxEpsilon: 4 }).randomize(RECORD, { id }), { url: aggregator.url });
-    const outcome = await visitor.agree(await visitor.open());
-    const later = await visitor.later();
-    assert.deepEqual([later.statuses, later.states, await visitor.records()], [[], ["refused"], 1]);
-    return [outcome, "0 (the other one 1)", "nothing is sent by itself"];
-  }],
-  ["task deleted (closed)", {}, async (visitor) => {
-    const tab = await visitor.withId();
-    await aggregator.delete(visitor.digest);
-    const outcome = await visitor.agree(tab);
-    const later = await visitor.later();
-    assert.deepEqual([later.statuses, later.states], [[], ["refused"]]);
-    return [outcome, 0, "nothing is sent by itself"];
-  }],
-  ["id that was not issued", {}, async (visitor) => {
-    const tab = await visitor.open();
-    return [await visitor.agree(tab, { id: "0".repeat(32) }), 0, await never(visitor)];
-  }],
   ["page of an origin that the task does not know", { options: QUICK }, async (visitor) => {
     const tab = await visitor.open();
     const id = await tab.evaluate(() => id);
@@ -562,7 +454,6 @@ const VISITS = [
     const outcome = await visitor.agree(await visitor.open({}, elsewhere), { id });
     return [outcome, 0, "nothing is taken from there"];
   }],
-  ["large report (80 kB)", { schema: LARGE }, async (visitor) => [await visitor.agree(await visitor.open()), 1]],
   ["large report (80 kB), left while it is on its way", { schema: LARGE }, async (visitor) => {
     const { tab, open } = await onItsWay(visitor);
     await visitor.leave(tab);
@@ -570,13 +461,8 @@ const VISITS = [
     open();
     return [{ status: "nothing" }, await visitor.records(), await whatever(visitor)];
   }],
-  ["answer lost", { options: { delay: 1 } }, async (visitor) => {
-    visitor.network = firstReport(lost, good);
-    return [await visitor.agree(await visitor.open()), 1];
-  }],
   ["answer lost, on every attempt", { options: QUICK }, during(lost, 1, (visitor) =>
     sentLater(visitor, ["duplicate"]))],
-  ["a portal answers in place of the server", {}, during(portal)],
   ["slow id", {}, async (visitor) => {
     const open = gate(visitor, { which: all });
     const tab = await visitor.open();
@@ -585,29 +471,6 @@ const VISITS = [
     await until(async () => (await visitor.states(tab))[0] === "booked");
     open();
     return [await visitor.outcome(tab), 1];
-  }],
-  ["id that never comes, deadline 100 ms", {}, async (visitor) => {
-    visitor.network = hung;
-    const outcome = await visitor.agree(await visitor.open(), { deadline: 100 });
-    visitor.network = good;
-    const again = await visitor.agree(await visitor.open());
-    assert.deepEqual([again.status, await visitor.records()], ["accepted", 1]);
-    return [outcome, 0, "\"agree\" again, at the next visit: accepted"];
-  }],
-  ["waits, and another server's task names it as its parent", { options: QUICK }, async (visitor) => {
-    const tab = await visitor.withId();
-    visitor.network = only(broken);
-    const outcome = await visitor.agree(tab);
-    const [id, states] = await tab.evaluate(async (json) => {
-      const one = new api.Randomizer(await api.Task.parse(json), { maxEpsilon: 2 });
-      const { id } = await ledger.send(one, record, { ...options, url: "http://127.0.0.1:9", id: undefined });
-      return [id, await states()];
-    }, secondWave(visitor.task, visitor.digest));
-    assert.notEqual(id, outcome.id);
-    assert.deepEqual(states, ["pending", "pending"]);
-    visitor.network = good;
-    assert.equal((await visitor.agree(tab)).id, outcome.id);
-    return [outcome, 1, "it gets a report of its own; this one is counted at \"agree\": accepted"];
   }],
 ];
 
@@ -627,28 +490,7 @@ const RELAYED = [
     await countsInBatch(visitor);
     return [outcome, 1];
   }],
-  ["relay down at \"agree\", withdraws", { options: QUICK }, async (visitor) => {
-    visitor.network = broken;
-    const tab = await visitor.open();
-    const outcome = await visitor.agree(tab);
-    assert.equal(await visitor.withdraw(tab), false);
-    visitor.network = good;
-    return [outcome, 0, await never(visitor)];
-  }],
   ["relay down at \"agree\", then not", { options: QUICK }, during(broken, 0, relayedLater)],
-  ["relay's answer lost, on every attempt, then reloaded", { options: QUICK }, async (visitor) => {
-    visitor.network = only(lost);
-    const tab = await visitor.open();
-    const outcome = await visitor.agree(tab);
-    assert.deepEqual([outcome.status, await visitor.states(tab)], ["pending", ["pending"]]);
-    await tab.reload();
-    await visitor.form(tab);
-    await tab.evaluate(() => window.flushed);
-    assert.equal(await visitor.withdraw(await visitor.open()), "unknown");
-    await countsInBatch(visitor);
-    assert.ok(visitor.sealed.length >= 4 && new Set(visitor.sealed).size === 1, "the same sealed bytes, each time");
-    return [outcome, 1];
-  }],
   ["left while the relay's keys are on their way", {}, async (visitor) => {
     visitor.network = hung;
     const tab = await visitor.open();
@@ -657,33 +499,6 @@ const RELAYED = [
     await visitor.leave(tab);
     visitor.network = good;
     return [{ status: "nothing" }, 0, await relayedLater(visitor)];
-  }],
-  ["promised to a relay, asked for plainly", { options: QUICK }, async (visitor) => {
-    visitor.network = only(broken);
-    const tab = await visitor.open();
-    await visitor.agree(tab);
-    for (const url of [relay.url, `${relay.url}/relay/${visitor.digest}`]) {
-      const plain = await tab.evaluate(
-        (url) => ledger.send(randomizer, record, { url, id: undefined }).then(told, ({ code }) => code),
-        url,
-      );
-      assert.equal(plain, "destination");
-    }
-    visitor.network = good;
-    const outcome = await tab.evaluate(async () => (await flush())[0]);
-    await countsInBatch(visitor);
-    return [outcome, 1];
-  }],
-  ["page that asks the aggregator for an id, or for the task", {}, async (visitor) => {
-    const tab = await visitor.open();
-    const outcomes = await tab.evaluate(async ([url, digest]) => {
-      const given = await agree({ id: Promise.resolve(undefined) });
-      await api.Task.fetch(`${url}/tasks/${digest}`, { digest });
-      return [given, await agree()];
-    }, [relay.url, visitor.digest]);
-    assert.deepEqual(outcomes.map(({ status }) => status), ["error argument", "error argument"]);
-    assert.deepEqual(await visitor.states(tab), []);
-    return [outcomes[1], 0, await never(visitor)];
   }],
 ].map(([name, about, go, browsers]) => [name, { ...about, throughRelay: true }, async (visitor) => {
   const found = await go(visitor);
@@ -709,15 +524,6 @@ async function relayedLater(visitor) {
   return `counted after the next visit: ${statuses}`;
 }
 
-/** That neither this page nor a later visit sends anything more. */
-async function never(visitor) {
-  const sent = visitor.came.filter((request) => request === "POST reports").length;
-  const { statuses } = await visitor.later();
-  assert.deepEqual([statuses, await visitor.records()], [[], 0]);
-  assert.equal(visitor.came.filter((request) => request === "POST reports").length, sent);
-  return "nothing is sent by itself";
-}
-
 VISITS.push(...RELAYED);
 const table = new Map(VISITS.map(([name]) => [name, {}]));
 
@@ -728,7 +534,7 @@ inEachBrowser((name, browser, { newProfile }) => {
       const visitor = await Visitor.of(browser(), newProfile, about);
       try {
         const [told, counted, afterwards = ""] = await go(visitor);
-        if (typeof counted === "number" && !afterwards) assert.equal(await visitor.records(), counted);
+        if (!afterwards) assert.equal(await visitor.records(), counted);
         assert.ok(!visitor.came.some((request) => request.startsWith("OPTIONS")), "no browser asked beforehand");
         table.get(visit)[name] = { told: of(told), counted: `${counted}`, afterwards, usable: visitor.usable };
       } finally {

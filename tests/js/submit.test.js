@@ -5,6 +5,7 @@ import { before, test } from "node:test";
 
 import { init, issuedId, Randomizer, Report, submit, Task } from "../../pkg/inline.js";
 import { Aggregator, OWN_IDS } from "../browser/aggregator.js";
+import { newDevice, openOn } from "./ledger-tools.js";
 import { LIMITS, RECORD, TASK } from "./task.js";
 import { rejects } from "./throws.js";
 
@@ -50,4 +51,23 @@ test("reports with issued ids count where a task takes no others, and elsewhere 
   assert.equal(Buffer.from(issued.bytes.subarray(13, 29)).toString("hex"), id);
   assert.deepEqual(await submit(issued, to), { status: "accepted", attempts: 1 });
   await rejects(submit(randomizer.randomize(RECORD), to), "rejected", /not issued/, { status: 422 });
+});
+
+test("what the state of a task refuses has its name, and only what has not begun waits", async () => {
+  const starts = Math.floor(Date.now() / 1000) + 86_400;
+  for (const [index, [settings, status, type]] of [
+    [{ starts }, "pending", "task-not-started"],
+    [{ max_records: 1 }, "refused", "quota"],
+    [{}, "refused", "unknown-task"],
+  ].entries()) {
+    const json = { ...TASK, folds: 3 + index };
+    const one = new Randomizer(Task.parse(json), LIMITS);
+    const send = async () => (await openOn(newDevice())).send(one, RECORD, { url: aggregator.url, id: undefined });
+    await aggregator.put(one.taskDigest, json, settings);
+    if (type === "quota") assert.equal((await send()).status, "accepted");
+    if (type === "unknown-task") await aggregator.delete(one.taskDigest);
+    const { error, ...outcome } = await send();
+    assert.deepEqual([outcome.status, error.type], [status, type]);
+    if (status === "pending") assert.ok(error.retryAfter > 80_000 && error.retryAfter <= 86_400, `${error.retryAfter}`);
+  }
 });
