@@ -1,8 +1,6 @@
 // The package in a page: what the page's policy allows it, and the same bytes as elsewhere.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "node:test";
 
 import { EMPTY, inEachBrowser, openPage as open, ROOT, served, vectorTests } from "./pages.js";
@@ -52,21 +50,4 @@ inEachBrowser((name, browser) => {
   });
 
   vectorTests(`in ${name}`, "/pkg/index.js", openPage);
-
-  test("scores are those of the vectors, in a page that allows neither wasm nor any other request", async (t) => {
-    const { cases } = JSON.parse(readFileSync(join(ROOT, "tests/vectors/components/scores.json"), "utf8"));
-    const policy = "default-src 'none'; script-src 'self'; img-src data:";
-    const strict = await serveUntilEnd(t, ROOT, { "/": EMPTY }, policy);
-    const { page, errors } = await openPage(strict.url);
-    const found = await page.evaluate(async (cases) => {
-      const { Components } = await import("/pkg/components.js");
-      const scoresOf = ({ text, records }) => records.map(({ record }) => Components.parse(text).scores(record));
-      return cases.flatMap(scoresOf);
-    }, cases);
-    for (const [index, { scores }] of cases.flatMap(({ records }) => records).entries()) {
-      const tolerance = 1e-12 * Math.max(1, ...scores.map(Math.abs));
-      scores.forEach((score, place) => assert.ok(Math.abs(found[index][place] - score) <= tolerance, `${score}`));
-    }
-    assert.deepEqual(errors, []);
-  });
 });

@@ -3,8 +3,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { init, population } from "../../pkg/lab-node.js";
-import { planned } from "../js/command-line.js";
 import {
   assertAccessible, assertFits, enter, eventually, failOnce, hostPage, inEveryView, keepBack, parsed, saved,
   screenshot, tableOf, VIEWS,
@@ -105,19 +103,6 @@ test("gaps between parts of the curve are said, and open in a picture", async ()
   const picture = bytes.toString("utf8");
   const curves = picture.match(/<path [^>]*stroke="#1d6b45"[^>]*stroke-dasharray[^>]*>/g);
   assert.equal(curves?.length, 3, `two parts, and the sample in the legend: ${picture}`);
-});
-
-test("its number is that of the command line, for the records of the page", async () => {
-  await init();
-  const { signals, bulk } = population({ dimension: 30, rank: 2, signal: 20 });
-  const { waves } = planned({ dimension: 30, rank: 2, signals, bulk, epsilon: 2, records: 30_000, waves: 2 });
-  assert.equal(waves.refused, undefined);
-  const hash = `methods.html#error&${STATE}&error.dimension=30&error.rank=2&error.records=30000&waves.curve=two`;
-  const { page } = await host.open({ hash });
-  await note(page, "epsilon").getByText(/worth it/).waitFor();
-  await page.locator("#error-status").getByText(/^Predicted/).waitFor();
-  const found = parsed((await column(page, "epsilon", "Two waves")).get("2"));
-  assert.ok(Math.abs(found / waves.sin_theta_squared - 1) < 0.005, `${found} and ${waves.sin_theta_squared}`);
 });
 
 test("a link has it, it is cancelled with the rest, and other settings predict it again", async () => {

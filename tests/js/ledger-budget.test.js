@@ -73,19 +73,6 @@ test("all reports of the table cost what it says, in any order, and fit exactly"
   }
 });
 
-test("a budget is spent to its last bit, and no bit more", async () => {
-  const ledger = await open({ maxEpsilon: 1 });
-  for (const [index, epsilon] of [0.5, 0.25].entries()) await fits(ledger, randomizerOf(index + 1, epsilon));
-  await isRefused(ledger, randomizerOf(3, beside(0.25, 1)));
-  await fits(ledger, randomizerOf(4, 0.25));
-  assert.equal((await ledger.status()).epsilon, 1);
-  await isRefused(ledger, randomizerOf(5, 5e-324), /epsilon 1\.0000000000000002, and this page allows 1$/);
-  // The double of a tenth is a little more than a tenth.
-  const tenths = await open({ maxEpsilon: 1 });
-  for (let index = 1; index <= 9; index += 1) await fits(tenths, randomizerOf(index, 0.1));
-  await isRefused(tenths, randomizerOf(10, 0.1));
-});
-
 test("a delta that is spent leaves room for reports without one, and the usual limit is a hundred-thousandth", async () => {
   const decimals = await open({ maxEpsilon: Infinity, maxDelta: 3e-6 });
   await fits(decimals, randomizerOf(1, 1, 2e-6));

@@ -106,30 +106,3 @@ test("the package's licences are those of the repository", () => {
     assert.equal(readFileSync(join(PACKAGE, file), "utf8"), readFileSync(join(ROOT, file), "utf8"), file);
   }
 });
-
-test("all entries export what the types declare", async () => {
-  const names = ["init", ...valuesOf("client.d.ts")].sort();
-  for (const entry of ["collect.js", "collect-inline.js"]) {
-    const declared = [...valuesOf("collect.d.ts")].sort();
-    assert.deepEqual(Object.keys(await import(join(PACKAGE, entry))).sort(), declared, entry);
-  }
-  for (const entry of ["index.js", "inline.js"]) {
-    assert.deepEqual(Object.keys(await import(join(PACKAGE, entry))).sort(), names, entry);
-  }
-  const lab = new Set([...names, ...valuesOf("lab.d.ts")]);
-  for (const entry of ["lab.js", "lab-node.js"]) {
-    assert.deepEqual(Object.keys(await import(join(PACKAGE, entry))).sort(), [...lab].sort(), entry);
-  }
-  assert.deepEqual(Object.keys(await import(join(PACKAGE, "components.js"))), valuesOf("components.d.ts"));
-});
-
-/** The values, not the types, that a declaration file has or passes on. */
-function valuesOf(file) {
-  const text = readFileSync(join(PACKAGE, file), "utf8");
-  const found = (pattern) => Array.from(text.matchAll(pattern), ([, part]) => part);
-  return [
-    ...found(/^export (?:function|class|const) (\w+)/gm),
-    ...found(/^export \{([^}]*)\}/gm).flatMap((list) => list.match(/\w+/g)),
-    ...found(/^export \* from "\.\/(.+)\.js"/gm).flatMap((name) => valuesOf(`${name}.d.ts`)),
-  ];
-}

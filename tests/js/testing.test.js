@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { before, beforeEach, test } from "node:test";
 
-import * as collect from "../../pkg/collect-inline.js";
 import * as client from "../../pkg/inline.js";
 import * as testing from "../../pkg/testing.js";
 import { LIMITS, RECORD, TASK } from "./task.js";
@@ -24,14 +23,6 @@ async function visit(record = RECORD) {
   const outcome = await ledger.send(new Randomizer(task, LIMITS), record, { url, id: issuedId(task, { url }) });
   return { ledger, outcome };
 }
-
-test("has all names of the client, of its worker, and of `ldp-pca/collect`", async () => {
-  const names = new Set([...Object.keys(client), ...Object.keys(collect), "answers", "reset", "sent", "terminate"]);
-  assert.deepEqual(Object.keys(testing).sort(), [...names].sort());
-  for (const name of ["PrivacyLedger", "Randomizer", "Task"]) {
-    assert.ok(testing[name] === client[name] || testing[name].prototype instanceof client[name], name);
-  }
-});
 
 test("a visit runs from the task to its outcome, and shows what would have been sent", async () => {
   const { outcome, ledger } = await visit();

@@ -10,7 +10,7 @@ import { Report } from "../../pkg/report.js";
 import { Task as HeldTask } from "../../pkg/wasm/client/ldp_pca.js";
 import base64 from "../../pkg/wasm/client/ldp_pca_bg.wasm.js";
 import { bytesOf, digestOf } from "./ledger-tools.js";
-import { LIMITS, RECORD, secondWave, TASK } from "./task.js";
+import { LIMITS, RECORD, TASK } from "./task.js";
 import { rejects, throws } from "./throws.js";
 
 const TEXT = JSON.stringify(TASK);
@@ -337,6 +337,8 @@ test("a task is what the worker made of it, and is kept there until it is freed 
 });
 
 test("a task is fetched by the page, and only the one that was meant is kept", async (t) => {
+  const { parse } = ANSWERS;
+  t.after(() => Object.assign(ANSWERS, { parse }));
   const { Task } = await started();
   t.mock.method(globalThis, "fetch", async () =>
     new Response(TEXT, { headers: { "content-type": "application/json" } }),
@@ -346,34 +348,10 @@ test("a task is fetched by the page, and only the one that was meant is kept", a
   assert.deepEqual(workers[0].asked.at(-1)[2], TEXT);
   await rejects(Task.fetch("https://a.example/t", { digest: digestOf(2) }), "digest", /was meant/);
   assert.deepEqual(workers[0].asked.at(-1)[0], "free");
-});
-
-test("a page that asks for the first wave gets the second, if that is its refinement", async (t) => {
-  const facts = { ...FACTS, digest: digestOf(2), campaign: FACTS.digest };
-  const { parse } = ANSWERS;
-  t.after(() => Object.assign(ANSWERS, { parse }));
-  const { Randomizer, Task, worker } = await started();
-  const requests = [];
-  t.mock.method(globalThis, "fetch", async (url) => {
-    requests.push(`${url}`);
-    const body = requests.length === 1 ? TEXT : JSON.stringify({ ...TASK, refinement: {} });
-    const headers = { "content-type": "application/json", "refined-by": facts.digest };
-    return Object.defineProperty(new Response(body, { headers }), "url", { value: `${url}` });
-  });
-  const fetched = (refined) => {
-    requests.length = 0;
-    ANSWERS.parse = (handle, text) => ({ ...(text === TEXT ? FACTS : refined), text });
-    return Task.fetch("https://a.example/tasks/1", { digest: FACTS.digest });
-  };
-  const task = await fetched(facts);
-  assert.deepEqual([task.digest, task.campaign], [facts.digest, FACTS.digest]);
-  assert.deepEqual(requests, ["https://a.example/tasks/1", `https://a.example/tasks/${facts.digest}`]);
-  assert.equal((await new Randomizer(task, LIMITS).randomize(RECORD)).taskDigest, facts.digest);
-  assert.equal(worker.asked.at(-2)[2], worker.asked.at(-3)[1], "of the second task");
-  // One ledger entry for both.
-  assert.equal(campaigns[facts.digest], FACTS.digest);
-  // The rules themselves are those of every entry.
-  await rejects(fetched({ ...facts, campaign: undefined }), "digest", /does not refine/);
+  // A ledger has one entry for a task and its refinement.
+  ANSWERS.parse = (...given) => ({ ...parse(...given), digest: digestOf(2), campaign: FACTS.digest });
+  await Task.parse(TEXT);
+  assert.equal(campaigns[digestOf(2)], FACTS.digest);
 });
 
 test("a randomizer keeps within the page's limits, and its reports are of its task", async () => {
@@ -591,18 +569,6 @@ test("the worker's script keeps tasks under handles, and moves the bytes of repo
   assert.equal(freed.callCount(), 2);
 });
 
-test("in the worker's script a refinement has the digest of the task that it refines, and others have none", async () => {
-  const ask = await thread();
-  await ask("init", MODULE);
-  const { value: first } = await ask("parse", 1, TEXT);
-  const { value: second } = await ask("parse", 2, secondWave(TASK, first.digest));
-  assert.deepEqual([Object.hasOwn(first, "campaign"), second.campaign], [false, first.digest]);
-  await ask("parse", 3, second.text);
-  const { value: bytes } = await ask("randomize", 3, VALUES, {});
-  assert.deepEqual([bytes.length, second.reportBytes], [35, 35]);
-  assert.equal(Buffer.from(bytes.subarray(5, 13)).toString("hex"), second.digest.slice(0, 16));
-});
-
 test("the worker's script passes the package's errors as they are, and of others only the name", async () => {
   const ask = await thread();
   await ask("init", MODULE);
@@ -622,4 +588,3 @@ test("the worker's script passes the package's errors as they are, and of others
     assert.deepEqual([error.code, "fatal" in error], [code, false]);
   }
 });
-
