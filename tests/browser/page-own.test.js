@@ -1,7 +1,7 @@
 // The visitor's own records on the page: a file becomes a schema, a spectrum, and what the charts are about.
 
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { run } from "../js/command-line.js";
@@ -100,20 +100,8 @@ inChromium("a chosen file is what every chart is about, and its files are the co
   assert.ok(await page.locator("#error-dimension").isVisible());
 });
 
-inChromium("tabs are seen, decimal commas are asked for, and the table is the same", async () => {
+inChromium("a separator and a decimal comma that the file does not show are chosen", async () => {
   const { page } = await host.open({ hash: FEW, ...VIEWS.light });
-  const tsv = readFileSync(SURVEY, "utf8").replaceAll(",", "\t").replace(/\d+/g, "$&,0");
-  const path = join(folder, "survey.tsv");
-  writeFileSync(path, tsv);
-  await page.setInputFiles("#own-file", path);
-  const words = await saying(page, "#own-failure", /survey\.tsv could not be read/);
-  assert.match(words, /line 2: column 1 has a comma in a number: give the option 'decimal comma'/);
-  await page.getByLabel("Decimal comma").check();
-  await saying(page, "#own-status", /^The charts of this page are about survey\.tsv\.$/);
-  assert.equal(await said(page, "#own-facts"), "5,000 rows of 12 columns give 12 features.");
-
-  // What the file does not show is chosen.
-  await page.getByLabel("Decimal comma").uncheck();
   await drop(page, "both.csv", "1,5;2,5\n3,0;4,5\n2,0;1,5\n");
   await saying(page, "#own-failure", /both\.csv could not be read: more than one of comma, semicolon and tab/);
   await page.getByLabel("Decimal comma").check();

@@ -64,6 +64,13 @@ fn predicted(mut answer: Answer, signals: &[f64], records: u64) -> Answer {
     answer
 }
 
+/// That a page has all of these parts.
+fn says(page: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+}
+
 /// The values of an attribute, or what follows a start up to an end.
 fn between<'a>(page: &'a str, start: &str, end: &str) -> Vec<&'a str> {
     page.split(start).skip(1).filter_map(|rest| Some(rest.split_once(end)?.0)).collect()
@@ -106,7 +113,7 @@ fn check(page: &str) {
 #[test]
 fn the_patterns_are_named_by_their_strongest_features_and_say_how_sure_they_are() {
     let page = page(NAMES, &answer(NAMES, [Some(0.4), Some(0.2)]), None);
-    for part in [
+    let parts = [
         "<h1>2 patterns stand out of 500 reports</h1>",
         "The strongest is: more running and cycling, less reading.",
         "Pattern 1: more running and cycling, less reading</h3>",
@@ -121,9 +128,8 @@ fn the_patterns_are_named_by_their_strongest_features_and_say_how_sure_they_are(
         "Features on Pattern 1 and Pattern 2",
         "(2, 0)-local differential privacy",
         "<footer>",
-    ] {
-        assert!(page.contains(part), "{part}: {page}");
-    }
+    ];
+    says(&page, &parts);
     assert!(!page.contains("class=\"note\"") && !page.contains("All collections"), "{page}");
     assert!(!page.contains("Period"), "{page}");
     let weekly = task(NAMES).with_period("2026-W48").unwrap();
@@ -157,9 +163,7 @@ fn more_people_are_planned_for_few_patterns() {
 #[test]
 fn what_is_noise_is_no_finding() {
     let none = page(NAMES, &answer(NAMES, [None, None]), None);
-    for part in ["<h1>No pattern stands out of 500 reports</h1>", "None stands out: noise and", "halve the noise"] {
-        assert!(none.contains(part), "{part}: {none}");
-    }
+    says(&none, &["<h1>No pattern stands out of 500 reports</h1>", "None stands out: noise and", "halve the noise"]);
     assert!(!none.contains("Pattern 1") && !none.contains("id=\"map\"") && !none.contains("more running"), "{none}");
     let one = page(NAMES, &answer(NAMES, [Some(0.4), None]), None);
     assert!(one.contains("<h1>1 pattern stands out of 500 reports</h1>") && !one.contains("id=\"pattern-2\""), "{one}");
@@ -170,9 +174,7 @@ fn what_is_noise_is_no_finding() {
 fn patterns_that_a_test_does_not_find_are_none_and_those_beyond_the_ones_asked_for_are_counted() {
     let answer = || answer(NAMES, [Some(0.4), Some(0.2)]);
     let none = page(NAMES, &with_test(answer(), 0), None);
-    for part in ["<h1>No pattern stands out of 500 reports</h1>", "there is none, or the noise", "<td>0.250</td>"] {
-        assert!(none.contains(part), "{part}: {none}");
-    }
+    says(&none, &["<h1>No pattern stands out of 500 reports</h1>", "there is none, or the noise", "<td>0.250</td>"]);
     assert!(!none.contains("Pattern 1") && !none.contains("The blue ones"), "{none}");
     // One edge, not that of everything too.
     assert!(none.contains("noise edge 0.25") && !none.contains("<td>0.150</td>"), "{none}");
@@ -187,9 +189,7 @@ fn patterns_that_a_test_does_not_find_are_none_and_those_beyond_the_ones_asked_f
 fn what_is_expected_is_of_what_stands_out() {
     let answer = || answer(NAMES, [Some(0.4), Some(0.2)]);
     let many = page(NAMES, &predicted(answer(), &[0.4, 0.2], 1_000_000), None);
-    for part in ["</strong> of what the true ones would, nearly all", "More people would change little"] {
-        assert!(many.contains(part), "{part}: {many}");
-    }
+    says(&many, &["</strong> of what the true ones would, nearly all", "More people would change little"]);
     let mut tied = predicted(answer(), &[0.4, 0.2], 1_000_000);
     tied.found.ties = vec![[0, 1]];
     assert!(page(NAMES, &tied, None).contains("which may change them"));
@@ -236,16 +236,15 @@ fn names_from_outside_are_texts_and_the_live_part_is_there_where_it_is_asked_for
     let downloads = [("Components \"<b>\"", "components.json?a=1&b=\"")];
     let live = Live { downloads: &downloads, counts: &[(1_000_000_000, 4), (1_100_000_000, 500)], list: "../" };
     let found = page(HOSTILE, &answer(HOSTILE, [Some(0.4), Some(0.2)]), Some(live));
-    for part in [
+    let parts = [
         "&lt;script&gt;a&lt;/script&gt;",
         "Components &quot;&lt;b&gt;&quot;</a>",
         "href=\"components.json?a=1&amp;b=&quot;\" download>",
         "<a href=\"../\">All collections</a>",
         "500 reports by 9 Nov 2004",
         "begins when the server was started",
-    ] {
-        assert!(found.contains(part), "{part}: {found}");
-    }
+    ];
+    says(&found, &parts);
     let live = Live { downloads: &[], counts: &[(1, 4)], list: "../" };
     let found = page(NAMES, &answer(NAMES, [None, None]), Some(live));
     assert!(!found.contains("id=\"counts\"") && !found.contains("id=\"downloads\""), "{found}");
@@ -268,25 +267,22 @@ fn the_list_leads_to_every_collection() {
     let none = Collection { link: None, ..one.clone() };
     let list = collections(&[none, one.clone(), Collection { period: None, ..one }]);
     check(&list);
-    for part in [
+    let parts = [
         "<a href=\"tasks/ab/report\">2026-W48</a>",
         "<a href=\"tasks/ab/report\">Result</a>",
         "&lt;c29&gt;</bdi> and <bdi>10 more",
         "<th scope=\"row\">2026-W48<br>",
         "<footer>",
         "12,345",
-    ] {
-        assert!(list.contains(part), "{part}: {list}");
-    }
+    ];
+    says(&list, &parts);
 }
 
 #[test]
 fn a_refusal_is_a_page_of_what_was_refused() {
     let page = refusal("<Too few>", "19 & 1");
     check(&page);
-    for part in ["<title>&lt;Too few&gt;</title>", "<h1>&lt;Too few&gt;</h1>", "<p>19 &amp; 1</p>"] {
-        assert!(page.contains(part), "{part}: {page}");
-    }
+    says(&page, &["<title>&lt;Too few&gt;</title>", "<h1>&lt;Too few&gt;</h1>", "<p>19 &amp; 1</p>"]);
 }
 
 #[test]
@@ -356,9 +352,7 @@ fn a_family_has_the_promise_and_the_period_of_each_task() {
     let page = result(&ResultPage { task: &first, answer: &answer, live: None });
     check(&page);
     assert!(!page.contains("Period: "), "{page}");
-    for part in ["2026-W46</bdi>: 250 reports at epsilon 1. ", "2026-W47</bdi>: 250 reports at epsilon 4. "] {
-        assert!(page.contains(part), "{part}: {page}");
-    }
+    says(&page, &["2026-W46</bdi>: 250 reports at epsilon 1. ", "2026-W47</bdi>: 250 reports at epsilon 4. "]);
     let of = |epsilon: f64| Guarantee::local(Epsilon::new(epsilon).unwrap(), None).to_string();
     assert!(page.contains(&format!("{}; {}", of(1.0), of(4.0))), "{page}");
 }
