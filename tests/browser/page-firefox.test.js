@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
 
+import { numericColumns, TASK } from "../js/task.js";
 import { Aggregator } from "./aggregator.js";
 import { inFirefox } from "./asked.js";
 import { launchFirefox } from "./firefox.js";
@@ -15,14 +16,6 @@ let browser;
 before(async () => (browser = await launchFirefox()));
 
 after(() => browser?.close());
-
-const TASK = {
-  version: 1,
-  schema: { columns: ["running", "reading"].map((name) => ({ name, type: "numeric", offset: 0, scale: 5 })) },
-  bounding: { type: "unit-norm" },
-  mechanism: { type: "double-cap", epsilon: 2, candidates: 64, cap: 8 },
-  folds: 1,
-};
 
 inFirefox("every part of the first page computes in Firefox", async () => {
   const { page, errors } = await openPage(browser, server.url);
@@ -67,7 +60,7 @@ inFirefox("every part of the second page computes in Firefox", async () => {
 });
 
 inFirefox("a report from Firefox counts, and the count comes back by itself", async (t) => {
-  const aggregator = await Aggregator.during(t, TASK, DIST);
+  const aggregator = await Aggregator.during(t, { ...TASK, schema: { columns: numericColumns(2) } }, DIST);
   const { page, errors } = await openPage(browser, aggregator.url);
   await saying(page, "#take-part-status", /^The aggregator is here: 0 reports so far\.$/);
   await click(page, "#take-part-send");

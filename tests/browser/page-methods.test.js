@@ -75,35 +75,6 @@ test("all of them stand in one table, by whom they trust", async () => {
   });
 });
 
-test("the keyboard starts and cancels, and what is there stays", async () => {
-  const { page } = await open({ hash: `methods.html#&${QUIET}&trust.records=100000` });
-  await page.locator("#trust").scrollIntoViewIfNeeded();
-  await predicted(page);
-  await page.locator("#trust-every-run").focus();
-  // In the turn of the page that shows the first line, so that the last cannot be there before.
-  await page.evaluate(() => {
-    const observer = new MutationObserver(() => {
-      if (!document.querySelector("#trust-every tbody tr:has(td)")) return;
-      observer.disconnect();
-      window.focused = document.activeElement.id;
-      document.activeElement.click();
-    });
-    observer.observe(document.getElementById("trust-every"), { childList: true, subtree: true });
-  });
-  await page.keyboard.press("Enter");
-  await says(page, /^Cancelled\./);
-  assert.equal(await page.evaluate(() => window.focused), "trust-every-cancel");
-  assert.equal(await page.evaluate(() => document.activeElement.id), "trust-every-run");
-  const { length } = await rows(page);
-  assert.ok(length > 0);
-  // Another epsilon, by Enter in its field.
-  await page.locator("#trust-epsilon").fill("4");
-  await page.keyboard.press("Enter");
-  await says(page, /^Done\./);
-  assert.match(await page.locator("#trust-every caption").textContent(), /ε = 4,/);
-  assert.equal((await rows(page)).length, 25);
-});
-
 test("of more records than can be drawn there are second moments, and the caption says so", async () => {
   const { page } = await open({ hash: `methods.html#trust&${QUIET}&trust.records=1000000` });
   await page.locator("#trust-every-run").click();

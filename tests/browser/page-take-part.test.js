@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 
 import { init, Randomizer, Task } from "../../pkg/inline.js";
+import { TASK as SMALL } from "../js/task.js";
 import { Aggregator, Demo } from "./aggregator.js";
 import { launchChromium } from "./chromium.js";
 import {
@@ -14,7 +15,7 @@ import { serveUntilEnd } from "./serve.js";
 
 // More columns than the page shows at first, of all kinds.
 const TASK = {
-  version: 1,
+  ...SMALL,
   schema: {
     columns: [
       ...[
@@ -27,9 +28,7 @@ const TASK = {
       { name: "cooking", type: "numeric", offset: 1, scale: 4 },
     ],
   },
-  bounding: { type: "unit-norm" },
   mechanism: { type: "double-cap", epsilon: 4, candidates: 256, cap: 9 },
-  folds: 1,
 };
 
 const aggregator = Aggregator.forTests(TASK, DIST);

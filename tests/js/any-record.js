@@ -2,6 +2,7 @@
 // not fit its column left out.
 
 import { seededBy } from "../../pkg/seeded.js";
+import { TASK } from "./task.js";
 
 /** Numbers below 1 in an order that is the same in every run. */
 export function numbersFrom(seed) {
@@ -115,13 +116,7 @@ export function anyRecord(columns, number) {
 
 /** A task of these columns, whose reports have this epsilon. */
 export function taskOf(columns, epsilon, folds = 1) {
-  return {
-    version: 1,
-    schema: { columns },
-    bounding: { type: "unit-norm" },
-    mechanism: { type: "double-cap", epsilon, candidates: 64, cap: 8 },
-    folds,
-  };
+  return { ...TASK, schema: { columns }, mechanism: { ...TASK.mechanism, epsilon }, folds };
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Column, RecordInput } from "ldp-pca/lab";
 
 import { element } from "./context.js";
 import { make } from "./dom.js";
+import { counted } from "./format.js";
 
 type Input = HTMLInputElement | HTMLSelectElement;
 type AskedColumn = Exclude<Column, { type: "ignored" }>;
@@ -20,8 +21,7 @@ export class RecordForm {
     element("take-part-fields").replaceChildren(...rows.slice(0, FIRST_SHOWN));
     element("take-part-more-fields").replaceChildren(...rows.slice(FIRST_SHOWN));
     more.hidden = rows.length <= FIRST_SHOWN;
-    const others = rows.length - FIRST_SHOWN;
-    more.querySelector("summary")!.textContent = `${others} more ${others === 1 ? "column" : "columns"}`;
+    more.querySelector("summary")!.textContent = counted(rows.length - FIRST_SHOWN, "more column");
     this.fillWithExample();
   }
 

@@ -16,6 +16,19 @@ export function afterPaint(): Promise<void> {
   return document.hidden ? yieldToMain() : new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 }
 
+/** Has `work` done soon, and at least so many milliseconds after the last time: once for all calls until then. */
+export function spaced(milliseconds: number, work: () => void): () => void {
+  let last = -Infinity;
+  let waiting: ReturnType<typeof setTimeout> | undefined;
+  return () => {
+    waiting ??= setTimeout(() => {
+      waiting = undefined;
+      last = performance.now();
+      work();
+    }, Math.max(0, last + milliseconds - performance.now()));
+  };
+}
+
 const drawings: (() => void)[] = [];
 
 /** Calls `draw` in a frame that no other drawing shares. */

@@ -11,7 +11,7 @@ import { draw, type Frame, picture } from "./shapes.js";
 import { fillTable, make } from "../dom.js";
 import { download } from "../download.js";
 import { number } from "../format.js";
-import { inOwnFrame } from "../scheduling.js";
+import { inOwnFrame, spaced } from "../scheduling.js";
 
 const DRAW_MS = 100;
 /** The interval of updates to texts that a series of changes would have read aloud. */
@@ -35,10 +35,10 @@ export class Chart {
   #width = 0;
   #at: number | undefined;
   readonly #marks: string[] = [];
-  #drawn = -Infinity;
-  #drawing: ReturnType<typeof setTimeout> | undefined;
-  #described = -Infinity;
-  #describing: ReturnType<typeof setTimeout> | undefined;
+  readonly #drawSoon = spaced(DRAW_MS, () => inOwnFrame(() => this.#draw()));
+  readonly #describeSoon = spaced(DESCRIBE_MS, () => {
+    this.#plot.setAttribute("aria-label", `${this.#data!.title}. ${describe(this.#data!)}`);
+  });
 
   /** @param figure - Gets the chart. @param name - Of its files: `name.svg`. */
   constructor(figure: HTMLElement, name: string) {
@@ -60,15 +60,7 @@ export class Chart {
   show(data: ChartData, mark?: string): void {
     this.#data = data;
     if (mark !== undefined) this.#marks.push(mark);
-    const wait = Math.max(0, this.#drawn + DRAW_MS - performance.now());
-    this.#drawing ??= setTimeout(() => {
-      inOwnFrame(() => {
-        this.#drawing = undefined;
-        this.#drawn = performance.now();
-        this.#draw();
-        for (const mark of this.#marks.splice(0)) performance.mark(mark);
-      });
-    }, wait);
+    this.#drawSoon();
   }
 
   #draw(): void {
@@ -76,12 +68,8 @@ export class Chart {
     legend(this.#legend, this.#data!);
     this.#tabulate();
     this.#point(this.#at);
-    const wait = Math.max(0, this.#described + DESCRIBE_MS - performance.now());
-    this.#describing ??= setTimeout(() => {
-      this.#describing = undefined;
-      this.#described = performance.now();
-      this.#plot.setAttribute("aria-label", `${this.#data!.title}. ${describe(this.#data!)}`);
-    }, wait);
+    this.#describeSoon();
+    for (const mark of this.#marks.splice(0)) performance.mark(mark);
   }
 
   /** Draws the plot as wide as there is room. */

@@ -5,7 +5,7 @@ import type { Plan } from "ldp-pca/lab";
 import { roundedRange } from "../charts/axis.js";
 import { Chart } from "../charts/chart.js";
 import type { ChartData } from "../charts/model.js";
-import { about, number } from "../format.js";
+import { about, counted, number } from "../format.js";
 import { type Context, element } from "../context.js";
 import { restartable } from "../concurrency.js";
 import { bindControls } from "../controls.js";
@@ -113,6 +113,5 @@ function setting({ mechanism, epsilon, delta }: Settings, { dimension, rank, sig
   const shares = signals.slice(0, 6).map((signal) => number(signal));
   const promise = mechanism === "double-cap" ? `ε = ${number(epsilon)}` : `ε = ${number(epsilon)}, δ = ${plain(delta)}`;
   const listed = `${shares.join(", ")}${signals.length > shares.length ? ", …" : ""}`;
-  const components = rank === 1 ? "1 component" : `${rank} components`;
-  return `${dimension} features, ${components}, shares of variance ${listed}; ${promise}.`;
+  return `${dimension} features, ${counted(rank, "component")}, shares of variance ${listed}; ${promise}.`;
 }

@@ -80,7 +80,7 @@ export function at({ epsilon, records }: Settings, axis: Axis, x: number): { eps
 
 /** The population in words. */
 export function describePopulation({ dimension, rank, sparsity, signal, own }: ChartSettings): string {
-  const components = rank === 1 ? "1 component" : `${rank} components`;
+  const components = counted(rank, "component");
   if (own) return `${counted(own.rows, "record")} of ${own.name}, ${dimension} features, ${components}`;
   const features = sparsity === undefined ? "all of them" : `${sparsity} of them`;
   return `${dimension} features, ${components} on ${features}, signal ${signal}`;

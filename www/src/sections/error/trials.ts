@@ -63,7 +63,7 @@ function summarized(x: number, values: readonly number[]): Measured {
 }
 
 /** By linear interpolation between the two nearest of the sorted values. */
-function quantile(sorted: readonly number[], share: number): number {
+export function quantile(sorted: readonly number[], share: number): number {
   const place = share * (sorted.length - 1);
   const below = sorted[Math.floor(place)]!;
   const above = sorted[Math.ceil(place)]!;

@@ -9,6 +9,7 @@ import { make, withRoles } from "../../dom.js";
 import { compiledOnce } from "../../engine/lab.js";
 import type { Pool } from "../../engine/pool.js";
 import { counted, number } from "../../format.js";
+import { quantile } from "../error/trials.js";
 import type { ChartRecords } from "./central-methods.js";
 
 const TRIALS = 3;
@@ -149,8 +150,7 @@ async function estimateAll(
 }
 
 function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return (sorted[Math.floor((sorted.length - 1) / 2)]! + sorted[Math.ceil((sorted.length - 1) / 2)]!) / 2;
+  return quantile(values.toSorted((a, b) => a - b), 0.5);
 }
 
 /** The table of what is known. */
