@@ -136,8 +136,6 @@ export interface AggregatorOptions extends SubmitOptions {
    * the page starts, lets the report leave at once. Without this member the id is requested when the report is made.
    */
   readonly id?: string | undefined | Promise<string | undefined>;
-  /** The longest that everything may take, in milliseconds; 60,000 by default. After that the outcome is `pending`. */
-  readonly deadline?: number;
 }
 
 /**
@@ -159,8 +157,6 @@ export interface RelayOptions extends Omit<SubmitOptions, "url"> {
   readonly keys?: Uint8Array;
   readonly url?: undefined;
   readonly id?: undefined;
-  /** The longest that everything may take, in milliseconds; 60,000 by default. After that the outcome is `pending`. */
-  readonly deadline?: number;
 }
 
 /**

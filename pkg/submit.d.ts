@@ -17,7 +17,10 @@ export interface SubmitOptions {
   readonly delay?: number;
   /** The longest wait, in milliseconds; 60,000 by default. A longer `Retry-After` ends the attempts. */
   readonly maxDelay?: number;
-  /** The longest that all attempts and waits may take together, in milliseconds; no limit by default. */
+  /**
+   * The longest that all attempts and waits may take together, in milliseconds; no limit by default. Of a ledger it is
+   * for everything, 60,000 by default, and after that the outcome is `pending`.
+   */
   readonly deadline?: number;
 }
 

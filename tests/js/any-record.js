@@ -115,8 +115,8 @@ export function anyRecord(columns, number) {
 }
 
 /** A task of these columns, whose reports have this epsilon. */
-export function taskOf(columns, epsilon, folds = 1) {
-  return { ...TASK, schema: { columns }, mechanism: { ...TASK.mechanism, epsilon }, folds };
+export function taskOf(columns, epsilon) {
+  return { ...TASK, schema: { columns }, mechanism: { ...TASK.mechanism, epsilon } };
 }
 
 /**

@@ -7,7 +7,7 @@ import { before, beforeEach, test } from "node:test";
 
 import * as api from "../../pkg/inline.js";
 import * as testing from "../../pkg/testing.js";
-import { anyRecord, numbersFrom, refusals, taskOf } from "./any-record.js";
+import { anyRecord, numbersFrom, refusals } from "./any-record.js";
 import { LIMITS, RECORD, TASK } from "./task.js";
 import { throws } from "./throws.js";
 
@@ -44,23 +44,9 @@ test("a record of any content has the report of what its columns read", async ()
 });
 
 /**
- * The attack: a collector who declares a free-text question as a number, in tasks of epsilon 1e-6, to read without
- * noise who skipped it.
+ * A task of an author who wants some records to fail, to read without noise who answered what: extreme numbers, odd
+ * categories, no room for a direction.
  */
-test("a task reads from nobody who answered: its ledger books a report for every answer", async () => {
-  const answers = [{ hiv_since: null }, { hiv_since: "spring 2019" }, { hiv_since: 40 }, {}, ["spring 2019"], []];
-  const columns = [{ name: "hiv_since", type: "numeric", offset: 0, scale: 100 }];
-  const ledger = await PrivacyLedger.open({ maxEpsilon: 1, onStorageDenied: () => true });
-  for (const [index, answer] of answers.entries()) {
-    // Another task each time, so that the ledger books another report.
-    const randomizer = new Randomizer(Task.parse(taskOf(columns, 1e-6, 1 + index)), { maxEpsilon: 1e-6 });
-    const { bytes } = await ledger.report(randomizer, answer, { url: "http://127.0.0.1:9/" });
-    assert.equal(bytes.length, 35);
-  }
-  assert.equal((await ledger.status()).reports.length, 6);
-});
-
-/** A task of an author who wants some records to fail: extreme numbers, odd categories, no room for a direction. */
 function hostileTask(number) {
   const one = (...values) => values[Math.floor(number() * values.length)];
   const extreme = () => one(0, 1, -1, 0.1, 52_001, 1e100, -1e100, 1e-100, 1e101, 1e308, 5e-324, 2 ** -1022, 1.1e-100);
