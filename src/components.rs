@@ -200,10 +200,8 @@ impl PublishedComponents {
             total_variance: answer.whole(),
             noise_edge: answer.edge(),
             components: found.components.iter().zip(answer.variances_above()).map(component).collect(),
-            prediction: predicted.map(|found| Predicted {
-                share_found: found.share_found,
-                sin_theta_squared: found.sin_theta_squared,
-            }),
+            prediction: predicted
+                .map(|found| Predicted { share_found: found.share_found, sin_theta_squared: found.sin_theta_squared }),
         };
         published.checked()
     }
