@@ -1,5 +1,6 @@
-// Takes the README's pictures from the demo page in a real Chromium, light and dark: one report beside its record, and
-// the cost of privacy; and the picture that links to the page are shown with. Run `make page` first.
+// Takes pictures from the demo page in a real Chromium, light and dark: of one report beside its record (README.md),
+// and of the cost of privacy (docs/guides/what-epsilon.md); and the picture that links to the page are shown with. Run
+// `make page` first.
 //
 // usage: node scripts/readme-pictures.js
 

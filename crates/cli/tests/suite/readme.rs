@@ -1,20 +1,25 @@
-//! The commands of the README and of the documentation run as printed, the unit fits the settings, and the example file
-//! is the survey.
+//! The commands of the README and of the documentation run as printed, their figures are what the programs say, the
+//! unit fits the settings, and the example file is the survey.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::support::Folder;
+use crate::support::{Folder, number, words};
 
 #[path = "../../../../research/studies/src/bin/survey.rs"]
 mod survey;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
+/// The text of a file of the repository.
+fn read(file: &str) -> String {
+    std::fs::read_to_string(Path::new(ROOT).join(file)).unwrap()
+}
+
 /// The `ldp-pca` commands of each shell block of a document, without their comments.
 fn commands(document: &str) -> Vec<Vec<String>> {
-    let text = std::fs::read_to_string(Path::new(ROOT).join(document)).unwrap().replace("\\\n", " ");
+    let text = read(document).replace("\\\n", " ");
     let blocks = text.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap().lines());
     let stated = |line: &str| line.split(" # ").next().unwrap().trim().to_owned();
     blocks.map(|lines| lines.filter(|line| line.starts_with("ldp-pca ")).map(stated).collect()).collect()
@@ -120,7 +125,7 @@ fn every_command_of_the_documents_runs_as_printed() {
                 // 5,000 reports at epsilon 2 find the sport, screen and home components.
                 let found = ["running", "gaming", "cooking"].iter().all(|name| last.contains(name));
                 assert!(ran >= 5 && found, "{document}: {last}");
-                let example = std::fs::read_to_string(Path::new(ROOT).join("examples/task.json")).unwrap();
+                let example = read("examples/task.json");
                 assert_eq!(folder.read_text("task.json"), example, "the example is the task of the survey");
             }
         }
@@ -131,7 +136,7 @@ fn every_command_of_the_documents_runs_as_printed() {
 
 /// The shell blocks below a heading of a document.
 fn blocks(document: &str, heading: &str) -> Vec<String> {
-    let text = std::fs::read_to_string(Path::new(ROOT).join(document)).unwrap();
+    let text = read(document);
     let (_, below) = text.split_once(&format!("\n## {heading}\n")).unwrap();
     let section = below.split("\n## ").next().unwrap();
     section.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap().to_owned()).collect()
@@ -165,9 +170,54 @@ fn the_aggregator_of_the_documentation_runs_to_its_end_as_printed() {
     assert_eq!((&recovery["records"], &recovery["rank"]), (&5000.into(), &3.into()));
 }
 
+/// The reports of a demo are random: what they capture differs from run to run, by a few tenths of a percent.
+#[test]
+fn the_readme_says_what_the_demo_finds() {
+    let (demo, readme) = (words(&Folder::new().text("demo --once --listen 127.0.0.1:0")), words(&read("README.md")));
+    let figure = |text: &str, before: &str| -> f64 {
+        let (_, after) = text.split_once(before).unwrap();
+        after.split(' ').next().unwrap().parse().unwrap()
+    };
+    let (found, stated) = (figure(&demo, "captured "), figure(&readme, "capture about "));
+    assert!((found - stated).abs() < 1.0, "the README says {stated} %: {demo}");
+    let possible = figure(&demo, "where ");
+    assert!(readme.contains(&format!("where {possible} % is possible")), "{demo}");
+    assert!(readme.contains("one report of 35 bytes") && demo.contains("20,000 reports of 35 bytes"), "{demo}");
+}
+
+/// Shares are rounded up, to three digits, or four of nearly all.
+#[test]
+fn the_documents_say_what_a_report_lets_anybody_tell() {
+    let percent = |share: f64| {
+        let (percent, digits) = (100.0 * share, if (0.1..0.99).contains(&share) { 1 } else { 2 });
+        let unit = f64::powi(10.0, digits);
+        format!("{:.*} %", digits as usize, (percent * unit).ceil() / unit)
+    };
+    let folder = survey_folder();
+    let power = |options: &str| {
+        folder.make_task("examples/survey.csv", options);
+        number(&folder.json("account --task task.json")["detection"]["power"])
+    };
+    let (threats, guide) = (read("docs/privacy/threat-model.md"), read("docs/guides/what-epsilon.md"));
+    for epsilon in [0.5, 1.0, 2.0, 4.0, 6.0, 8.0] {
+        let double_cap = percent(power(&format!("--epsilon {epsilon}")));
+        let gaussian = percent(power(&format!("--epsilon {epsilon} --mechanism gaussian --delta 1e-6")));
+        let row = format!("| {epsilon} | {double_cap} | {gaussian} |\n");
+        assert!(threats.contains(&row), "docs/privacy/threat-model.md lacks {row}");
+        let factor = f64::exp(epsilon);
+        let any_mechanism = (0.01 * factor).min(1.0 - 0.99 / factor);
+        let belief = 0.01 * factor / (0.99 + 0.01 * factor);
+        let row = format!("| {epsilon} | {double_cap} | {} | {} |\n", percent(any_mechanism), percent(belief));
+        assert!(guide.contains(&row), "docs/guides/what-epsilon.md lacks {row}");
+    }
+    let recognized = format!("{} in 100", (1000.0 * power("--epsilon 2")).ceil() / 10.0);
+    for document in ["README.md", "docs/start/faq.md", "pkg/README.md"] {
+        assert!(words(&read(document)).contains(&recognized), "{document} lacks {recognized}");
+    }
+}
+
 #[test]
 fn the_unit_of_systemd_may_write_what_the_settings_name() {
-    let read = |document: &str| std::fs::read_to_string(Path::new(ROOT).join(document)).unwrap();
     let running = read("docs/operate/run.md");
     let (_, unit) = running.split_once("```ini\n").unwrap();
     let (unit, below) = unit.split_once("```").unwrap();
@@ -201,9 +251,8 @@ fn the_unit_of_systemd_may_write_what_the_settings_name() {
 
 #[test]
 fn the_example_file_is_the_survey_it_is_said_to_be() {
-    let file = std::fs::read_to_string(Path::new(ROOT).join("examples/survey.csv")).unwrap();
     assert!(
-        file == survey::csv().unwrap(),
+        read("examples/survey.csv") == survey::csv().unwrap(),
         "write it again: cargo run -p ldp-pca-studies --bin survey > examples/survey.csv"
     );
 }

@@ -1,21 +1,28 @@
 //! `plan` of samples and of what was collected.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use super::recover::collected_by;
-use crate::support::{Folder, number};
+use crate::support::{Folder, number, words};
 
-/// The people, rounded up to three digits.
+/// The people, rounded up to three digits, and how many times as many they are about an estimated mean.
 #[test]
 fn the_tables_of_people_in_the_documents_are_what_a_plan_says() {
     let folder = Folder::new();
+    let read = |document: &str| {
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(document)).unwrap()
+    };
+    let mut times = vec![];
     let mut table =
         String::from("| features | epsilon 1 | epsilon 2 | epsilon 4 | epsilon 8 |\n|---|---|---|---|---|\n");
     for dimension in [5, 10, 20, 40] {
         table += &format!("| {dimension} |");
         for epsilon in [1, 2, 4, 8] {
             let asked = format!("plan --dimension {dimension} --rank 2 --spectrum 0.25,0.25 --epsilon {epsilon}");
-            let plan = folder.json(&format!("{asked} --share 0.9"));
+            let [plan, centred] = ["", " --centre"].map(|more| folder.json(&format!("{asked} --share 0.9{more}")));
+            times.push(number(&centred["records_for_share"]) / number(&plan["records_for_share"]));
             let people = plan["records_for_share"].as_u64().unwrap();
             let unit = 10_u64.pow(people.ilog10().saturating_sub(2));
             let people = people.div_ceil(unit) * unit;
@@ -25,10 +32,15 @@ fn the_tables_of_people_in_the_documents_are_what_a_plan_says() {
         table.push('\n');
     }
     for document in ["README.md", "docs/guides/how-many-people.md"] {
-        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(document);
-        let text = std::fs::read_to_string(path).unwrap();
-        assert!(text.contains(&table), "{document} lacks\n{table}");
+        assert!(read(document).contains(&table), "{document} lacks\n{table}");
     }
+    let least = times.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = times.iter().copied().fold(0.0, f64::max);
+    let centred = format!("takes {least:.1} to {most:.1} times as many");
+    assert!(words(&read("README.md")).contains(&centred), "the README lacks '{centred}'");
+    let plan = folder.text("plan --dimension 10 --rank 2 --spectrum 0.25,0.25 --epsilon 2 --share 0.9");
+    let people = plan.split(' ').nth(1).unwrap();
+    assert!(read("docs/start/faq.md").contains(&format!("It answers {people},")), "{plan}");
 }
 
 /// Answers 1 to 6 of which the mean has nearly all: the sample says so, and that robust columns take fewer people.
