@@ -3,7 +3,7 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use crate::support::{Folder, number, words};
 
@@ -134,33 +134,42 @@ fn every_command_of_the_documents_runs_as_printed() {
     assert!(all >= 40, "the documents have lost their commands: {all} ran");
 }
 
-/// The shell blocks below a heading of a document.
-fn blocks(document: &str, heading: &str) -> Vec<String> {
+/// The shell block of a document that has this text.
+fn block(document: &str, part: &str) -> String {
     let text = read(document);
-    let (_, below) = text.split_once(&format!("\n## {heading}\n")).unwrap();
-    let section = below.split("\n## ").next().unwrap();
-    section.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap().to_owned()).collect()
+    let mut blocks = text.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap());
+    blocks.find(|block| block.contains(part)).unwrap_or_else(|| panic!("{document} lacks {part}")).to_owned()
+}
+
+/// Whether the programs are there that commands of the documents need beside ours.
+fn can_run(programs: &[&str]) -> bool {
+    let lacking = programs.iter().find(|program| Command::new(program).arg("--version").output().is_err());
+    lacking.inspect(|program| eprintln!("skipped: the commands need {program}")).is_none()
+}
+
+/// The aggregator that this command starts, and its port.
+fn serve(folder: &Folder, command: &str) -> (Child, String) {
+    let mut server = folder.command(command.split_whitespace().skip(1));
+    let mut server = server.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let port = line.trim().strip_prefix("listening on http://127.0.0.1:").unwrap().to_owned();
+    (server, port)
 }
 
 /// As printed but for the port, which another program may have.
 #[cfg(unix)]
 #[test]
 fn the_aggregator_of_the_documentation_runs_to_its_end_as_printed() {
-    let has = |program: &str| Command::new(program).arg("--version").output().is_ok();
-    if !["curl", "jq"].into_iter().all(has) {
-        eprintln!("skipped: the commands need curl and jq");
+    if !can_run(&["curl", "jq"]) {
         return;
     }
     let folder = survey_folder();
-    let blocks: Vec<String> = blocks("docs/start/command-line.md", "An aggregator");
-    let [serve, collect] = &blocks[..] else { panic!("{} blocks", blocks.len()) };
     folder.make_task("examples/survey.csv", "--epsilon 2");
-    let serve = serve.split(" # ").next().unwrap().trim().replace("localhost:8080", "localhost:0");
-    let mut server = folder.command(serve.split_whitespace().skip(1));
-    let mut server = server.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    let mut line = String::new();
-    BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let port = line.trim().strip_prefix("listening on http://127.0.0.1:").unwrap();
+    let guide = "docs/start/command-line.md";
+    let command = block(guide, "ldp-pca serve").replace("localhost:8080", "localhost:0");
+    let (mut server, port) = serve(&folder, command.split(" # ").next().unwrap());
+    let collect = block(guide, "ldp-pca submit");
     let ran = folder.shell(&collect.replace("localhost:8080", &format!("localhost:{port}")));
     server.kill().unwrap();
     server.wait().unwrap();
@@ -168,6 +177,78 @@ fn the_aggregator_of_the_documentation_runs_to_its_end_as_printed() {
     let (_, recovery) = said.split_once("\n{").unwrap();
     let recovery: serde_json::Value = serde_json::from_str(&format!("{{{recovery}")).unwrap();
     assert_eq!((&recovery["records"], &recovery["rank"]), (&5000.into(), &3.into()));
+}
+
+/// As printed but for addresses, folders, digests and ids.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_commands_of_operators_run_as_printed() {
+    if !can_run(&["curl", "jq", "zcat"]) {
+        return;
+    }
+    let folder = survey_folder();
+    folder.make_task("examples/survey.csv", "--epsilon 2");
+    let digest = folder.json("inspect task.json")["digest"].as_str().unwrap().to_owned();
+    let (mut server, port) = serve(&folder, "ldp-pca serve --data served --listen 127.0.0.1:0");
+    let (url, data) = (format!("http://127.0.0.1:{port}"), folder.path("served").display().to_string());
+    let token = format!("--token-file {data}/admin.token");
+    let names = [
+        ("--token-file /var/lib/ldp-pca/admin.token", format!("--url {url} {token}")),
+        ("--token-file admin.token", token.clone()),
+        ("https://aggregator.example", url.clone()),
+        ("https://reports.example.org", url.clone()),
+        ("/var/lib/ldp-pca", data.clone()),
+        ("aggregator-data", data.clone()),
+        ("export old", "export merged".to_owned()),
+        ("/backup/first", "copy".to_owned()),
+        ("/backup/second", "again".to_owned()),
+        ("5d41…the-whole-digest", digest.clone()),
+        (" 5d41", format!(" {digest}")),
+    ];
+    let here = |document: &str, part: &str| {
+        names.iter().fold(block(document, part), |text, (name, value)| text.replace(*name, value))
+    };
+    let collect = |task: &str| {
+        let from = format!("--task {task}.json --url {url}");
+        folder.run(&format!("randomize examples/survey.csv {from} {token} -o sent.ldpr --force")).ok();
+        folder.run(&format!("submit sent.ldpr {from}")).says(&["5,000 accepted"]);
+    };
+    let [erasing, keeping] = ["docs/operate/erase-and-close.md", "docs/operate/back-up.md"];
+
+    folder.shell(&here(erasing, "retention")).ok();
+    collect("task");
+    let reports = folder.read("sent.ldpr");
+    let id = |at: usize| -> String { reports[35 * at + 13..][..16].iter().map(|byte| format!("{byte:02x}")).collect() };
+    folder.write("ids.txt", id(1));
+    let erase = here(erasing, "task erase").replace("00112233445566778899aabbccddeeff", &id(0));
+    folder.shell(&erase).says(&["erased: 1"]);
+
+    let periods = "docs/guides/periods.md";
+    folder.shell(&here(periods, "task put")).ok();
+    for week in ["w46", "w47", "w48"] {
+        collect(week);
+    }
+    folder.shell(&here(periods, "store export")).says(&["change"]);
+
+    // Its schema has the name of another.
+    Folder::new().shell(&here("docs/start/one-vm.md", "printf")).says(&["2 accepted"]);
+
+    folder.shell(&format!("{}cp -r copy again", here(keeping, "store backup"))).says(&["all is as it was written"]);
+    let merge = here(keeping, "store merge");
+    let merge: Vec<&str> = merge.lines().filter(|line| !line.starts_with("ldp-pca serve")).collect();
+    folder.shell(&merge.join("\n")).says(&["4,998 in all"]);
+    folder.shell(&here(keeping, "store export old")).says(&["4,998 were there"]);
+
+    let bearer = folder.read_text("served/admin.token");
+    let delete = format!("curl -fsS -X DELETE -H 'Authorization: Bearer {}' {url}/tasks/{digest}", bearer.trim());
+    folder.shell(&delete).ok();
+    server.kill().unwrap();
+    server.wait().unwrap();
+    folder.shell(&here(erasing, "store restore")).says(&["4,998 reports are back"]);
+
+    folder.write("records.csv.gz", crate::support::gzip(&folder.read("examples/survey.csv")));
+    folder.shell(&block("docs/start/command-line.md", "zcat")).ok();
+    assert!(folder.path("sums.ldpa").is_file());
 }
 
 /// The reports of a demo are random: what they capture differs from run to run, by a few tenths of a percent.
