@@ -13,7 +13,6 @@ use ldp_pca::schema::Schema;
 use ldp_pca::task::Task;
 use ldp_pca_records::{FileFormat, START};
 use nalgebra::DMatrix;
-use npyz::{DType, NpyFile, Order};
 
 use super::error::{CliError, InFile as _, Result};
 use super::gzip::Unpacked;
@@ -192,23 +191,15 @@ pub struct NpyRows<'a> {
 
 impl<'a> NpyRows<'a> {
     /// Opens the file that the reader reads; `path` is for messages.
-    pub fn new(path: &Path, reader: impl Read + 'a) -> Result<Self> {
-        let unreadable = |problem: &dyn Display| CliError::file(path, format!("not a readable NPY file: {problem}"));
-        // The parser's own words quote the header, where names of fields are.
-        let file = NpyFile::new(checked(reader).map_err(|error| unreadable(&error))?)
-            .map_err(|_| unreadable(&"its header is none that NumPy writes: save the matrix with numpy.save"))?;
-        let &[rows, columns] = file.shape() else {
-            let shape = file.shape().to_vec();
+    pub fn new(path: &Path, mut content: impl Read + 'a) -> Result<Self> {
+        let unreadable = |error: std::io::Error| CliError::file(path, format!("not a readable NPY file: {error}"));
+        let NpyHeader { dtype, by_columns, shape } = NpyHeader::read(&mut content).map_err(unreadable)?;
+        let &[rows, columns] = &shape[..] else {
             let column = if shape.len() == 1 { " (reshape(-1, 1) makes it one column)" } else { "" };
             return Err(CliError::file(
                 path,
                 format!("the array has shape {shape:?}: give a matrix, one record per row{column}"),
             ));
-        };
-        let dtype = match file.dtype() {
-            DType::Plain(dtype) => dtype.to_string(),
-            // Without the fields' names.
-            _ => "records of fields".to_owned(),
         };
         let element = Element::of(&dtype).ok_or_else(|| {
             let held = match dtype.trim_start_matches(['<', '>', '|', '=']).chars().next() {
@@ -225,9 +216,7 @@ impl<'a> NpyRows<'a> {
             return Err(CliError::file(path, format!("the matrix is {rows} × {columns}: there is nothing in it")));
         }
         let columns = columns as usize;
-        let by_columns = file.order() == Order::Fortran && rows > 1 && columns > 1;
-        let content = file.into_inner();
-        let content: Box<dyn Read + 'a> = if by_columns {
+        let content: Box<dyn Read + 'a> = if by_columns && rows > 1 && columns > 1 {
             Box::new(by_rows(path, content, rows, columns, element.bytes)?)
         } else {
             Box::new(content)
@@ -294,78 +283,74 @@ fn by_rows<R: Read>(
     Ok(Cursor::new(ordered).chain(content))
 }
 
+/// The header of an NPY file.
+struct NpyHeader {
+    /// The name of the elements' type.
+    dtype: String,
+    /// Whether the elements are stored column by column.
+    by_columns: bool,
+    shape: Vec<u64>,
+}
+
 /// The longest header that NumPy itself reads.
 const LONGEST_HEADER: usize = 10_000;
 
-/// The most opening brackets in a header, including those in its texts: one around it all, one around the shape, and
-/// two around a type of one field. Each multiplies the parser's time by up to four.
-const MOST_BRACKETS: usize = 4;
+/// The most bytes of an element.
+const MOST_OF_AN_ELEMENT: u64 = 16;
 
-/// A reader of the whole file, once its header is known to be safe to parse: the parser reserves as much memory as the
-/// header claims to have bytes, takes time exponential in its brackets, and multiplies the shape unchecked.
-fn checked<R: Read>(mut reader: R) -> std::io::Result<impl Read + use<R>> {
-    let refused = |problem: String| Err(std::io::Error::new(ErrorKind::InvalidData, problem));
-    let mut start = Vec::new();
-    reader.by_ref().take(8).read_to_end(&mut start)?;
-    // Bytes of the header's length. If the file is not NPY at all, the parser says so.
-    let width = match &start[..] {
-        [0x93, b'N', b'U', b'M', b'P', b'Y', 1, _] => 2,
-        [0x93, b'N', b'U', b'M', b'P', b'Y', 2 | 3, _] => 4,
-        _ => 0,
-    };
-    reader.by_ref().take(width).read_to_end(&mut start)?;
-    let length = start[8.min(start.len())..].iter().rev().fold(0, |length, byte| length << 8 | usize::from(*byte));
-    if length > LONGEST_HEADER {
-        return refused(format!("its header has {length} bytes, but NumPy's have {LONGEST_HEADER} at most"));
-    }
-    let header = start.len();
-    reader.by_ref().take(length as u64).read_to_end(&mut start)?;
-    let text = &start[header..];
-    if text.windows(3).any(|window| window == b"[('") {
-        return refused("its rows are records of fields: save it as numbers, without fields".into());
-    }
-    let brackets = text.iter().filter(|byte| matches!(byte, b'(' | b'[' | b'{')).count();
-    if brackets > MOST_BRACKETS {
-        return refused(format!(
-            "its header has {brackets} opening brackets, but that of a matrix has 2: save it as numbers, without fields"
-        ));
-    }
-    // Without escapes the shape stands behind its name.
-    if text.contains(&b'\\') {
-        return refused("its header has a backslash, but that of a matrix of numbers has none".into());
-    }
-    let shape = text.windows(5).position(|window| window == b"shape").map_or(start.len(), |place| header + place);
-    if product(&start[shape..]).is_none() {
-        return refused("its header claims more than a file can hold: the header is wrong".into());
-    }
-    // Python 2 writes 30 as 30L.
-    for place in shape + 1..start.len() {
-        if start[place] == b'L' && start[place - 1].is_ascii_digit() {
-            start[place] = b' ';
+impl NpyHeader {
+    /// Reads it and no more. No message quotes it, since names of fields are in it.
+    fn read(content: &mut impl Read) -> std::io::Result<Self> {
+        let refused = |problem: String| Err(std::io::Error::new(ErrorKind::InvalidData, problem));
+        let (mut magic, mut length, mut text) = (vec![], vec![], vec![]);
+        content.by_ref().take(8).read_to_end(&mut magic)?;
+        let width = match magic[..] {
+            [0x93, b'N', b'U', b'M', b'P', b'Y', 1, _] => 2,
+            [0x93, b'N', b'U', b'M', b'P', b'Y', 2 | 3, _] => 4,
+            _ => 0,
+        };
+        content.by_ref().take(width).read_to_end(&mut length)?;
+        let length = length.iter().rev().fold(0, |length, byte| length << 8 | usize::from(*byte));
+        if length > LONGEST_HEADER {
+            return refused(format!("its header has {length} bytes, but NumPy's have {LONGEST_HEADER} at most"));
         }
+        content.by_ref().take(length as u64).read_to_end(&mut text)?;
+        if text.windows(3).any(|window| window == b"[('") {
+            return refused("its rows are records of fields: save it as numbers, without fields".to_owned());
+        }
+        let Some(header) = Self::parse(&text) else {
+            return refused("its header is none that NumPy writes: save the matrix with numpy.save".to_owned());
+        };
+        let count = |bytes: u64, count: &u64| bytes.checked_mul((*count).max(1));
+        let bytes = header.shape.iter().try_fold(MOST_OF_AN_ELEMENT, count);
+        if bytes.is_none_or(|bytes| i64::try_from(bytes).is_err()) {
+            return refused("its header claims more than a file can hold: the header is wrong".to_owned());
+        }
+        Ok(header)
     }
-    Ok(Cursor::new(start).chain(reader))
-}
 
-/// The product of all numbers in the text, except zeros, and of the bytes of the largest element; `None` where it
-/// exceeds what a file can hold, or a number is not as NumPy writes it: the parser also reads other bases, and sums.
-fn product(text: &[u8]) -> Option<i64> {
-    if text.iter().any(|byte| matches!(byte, b'+' | b'-')) {
-        return None;
-    }
-    let mut product: i64 = 16;
-    let mut rest = text;
-    while let Some(start) = rest.iter().position(u8::is_ascii_digit) {
-        let run = &rest[start..];
-        let end = run.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(run.len());
-        if matches!(run.get(end), Some(b'_' | b'x' | b'X' | b'o' | b'O' | b'b' | b'B')) {
+    /// That of a text with the three members and no other, in any order and with any spaces.
+    fn parse(text: &[u8]) -> Option<Self> {
+        let text: String = str::from_utf8(text).ok()?.split_whitespace().collect();
+        // Python 2 writes 30 as 30L.
+        let text = text.replace("L,", ",").replace("L)", ")");
+        let member = |name: &str| text.split_once(&format!("'{name}':")).map(|(_, value)| value);
+        let (descr, _) = member("descr")?.strip_prefix('\'')?.split_once('\'')?;
+        let stated = member("fortran_order")?;
+        let order = ["True", "False"].into_iter().find(|order| stated.starts_with(order))?;
+        let (shape, _) = member("shape")?.strip_prefix('(')?.split_once(')')?;
+        let members = [format!("'descr':'{descr}'"), format!("'fortran_order':{order}"), format!("'shape':({shape})")];
+        let rest = members.iter().fold(text.clone(), |rest, member| rest.replacen(member, "", 1));
+        // Dates have their unit in brackets.
+        let (dtype, _) = descr.split_once('[').unwrap_or((descr, ""));
+        let [b'<' | b'>' | b'|', kind, size @ ..] = dtype.as_bytes() else { return None };
+        let is_type = kind.is_ascii_alphabetic() && size.iter().all(u8::is_ascii_digit);
+        if !is_type || rest.bytes().any(|byte| !b"{},".contains(&byte)) {
             return None;
         }
-        let number: i64 = str::from_utf8(&run[..end]).ok()?.parse().ok()?;
-        product = product.checked_mul(number.max(1))?;
-        rest = &run[end..];
+        let shape = shape.split_terminator(',').map(|count| count.parse().ok()).collect::<Option<Vec<u64>>>()?;
+        Some(Self { dtype: dtype.to_owned(), by_columns: order == "True", shape })
     }
-    Some(product)
 }
 
 /// A type of elements that are numbers.

@@ -172,11 +172,9 @@ fn matrices_that_cannot_be_read_are_refused_with_the_remedy() {
     let zeros = [0u8; 64];
     let whole = npy_matrix(&[&[2.0, 1.0], &[1.0, 2.0]]);
     let deep = [&b"\x93NUMPY\x01\x00\x88\x13"[..], &[b'('; 5000]].concat();
-    // Brackets inside texts do not count, but they are as deep for a parser that tries again.
-    let texts = "(')',".repeat(20);
+    let other = "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), 'descr': '<f4', }";
     let escaped = r"{'descr': '<f8', 'fortran_order': False, 'sha\x70e': (4294967296, 4294967296), }";
     let fields = "{'descr': [('a', '<f8'), ('b', '<u1')], 'fortran_order': False, 'shape': (1, 2), }";
-    let ones = format!("(288230376151711744, {}1)", "1+".repeat(63));
     for (name, content, part) in [
         ("objects", npy("|O", false, "(1, 2)", &zeros), "Python objects (|O): save it as numbers"),
         ("no-byte-order", npy("f8", false, "(1, 2)", &zeros[..16]), "save the matrix with numpy.save"),
@@ -197,14 +195,13 @@ fn matrices_that_cannot_be_read_are_refused_with_the_remedy() {
         ("cut-in-the-header", whole[..40].to_vec(), "NPY"),
         ("endless", npy("<f8", false, "(4294967296, 4294967296)", &zeros), "the header is wrong"),
         ("overflowing", npy("<f8", false, &format!("({0}, {0})", i64::MAX), &zeros), "the header is wrong"),
-        ("hexadecimal", npy("<f8", false, "(0x7fffffffffffffff, 0x7fffffffffffffff)", &zeros), "the header is wrong"),
+        ("hexadecimal", npy("<f8", false, "(0x7fffffff, 0x7fffffff)", &zeros), "save the matrix with numpy.save"),
         ("claims-gigabytes", b"\x93NUMPY\x02\x00\xff\xff\xff\xff{".to_vec(), "4294967295 bytes"),
-        ("deep", deep, "5000 opening brackets"),
-        ("texts", headed(&texts), "20 opening brackets"),
+        ("deep", deep, "save the matrix with numpy.save"),
+        ("other-member", headed(other), "save the matrix with numpy.save"),
         ("fields", headed(fields), "its rows are records of fields: save it as numbers, without fields"),
-        ("escaped", headed(escaped), "a backslash"),
-        ("sums", npy("<f8", false, &ones, &zeros), "the header is wrong"),
-        ("many-sums", npy("<f8", false, &format!("({})", "1+1,".repeat(64)), &zeros), "the header is wrong"),
+        ("escaped", headed(escaped), "save the matrix with numpy.save"),
+        ("sums", npy("<f8", false, "(1+1, 2)", &zeros), "save the matrix with numpy.save"),
     ] {
         folder.write(&format!("{name}.npy"), content);
         for line in ["solve FILE --rank 1 --penalty 0.1", "randomize FILE -t task.json -o out", "schema infer FILE"] {
