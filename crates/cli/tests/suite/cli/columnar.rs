@@ -180,21 +180,6 @@ fn files_that_were_joined_are_refused() {
 }
 
 #[test]
-fn every_command_that_reads_records_reads_them() {
-    let folder = Folder::new();
-    let numbers: Vec<f64> = (0..40).map(|place| f64::from(place * 37 % 11) - 5.0).collect();
-    let others: Vec<f64> = (0..40).map(|place| f64::from(place * 17 % 13)).collect();
-    let records =
-        batch(vec![("x", Arc::new(Float64Array::from(numbers))), ("y", Arc::new(Float64Array::from(others)))]);
-    folder.write("records.parquet", parquet(&records, |properties| properties));
-    folder.write("records.feather", feather(&records, None));
-    folder.make_task("records.feather", "--epsilon 2 --bounding unit-norm");
-    folder.collect("records.parquet", "task", "out");
-    let answer = folder.json("recover out.ldpa -t task.json --rank 1 --reference records.parquet");
-    assert_eq!(answer["reference"]["records"], 40, "{answer}");
-}
-
-#[test]
 fn types_of_texts_and_numbers_do_not_matter() {
     let folder = Folder::new();
     folder.write("records.csv", "x,city\n1,Lima\n-2,Paris\n");

@@ -114,27 +114,3 @@ fn floats_of_half_precision_are_those_of_the_standard() {
     let found = (&inferred["columns"][0]["offset"], &inferred["columns"][0]["scale"]);
     assert_eq!(found, (&json!(-(0.5f64.powi(14))), &json!(0.5f64.powi(14) + 0.5f64.powi(24))));
 }
-
-/// Whatever way a file ends in: its rows are all of its records, or the command fails.
-#[test]
-fn no_report_is_missing_where_a_file_goes_on() {
-    let folder = numeric_task();
-    let rows = npy_matrix(&[&[1.0, 2.0], &[3.0, 4.0]]);
-    let text = gzip(b"x,y\n1,2\n3,4\n");
-    for (name, content, words) in [
-        ("twice.npy", rows.repeat(2), "goes on after its array"),
-        ("newline.npy", [&rows[..], b"\n"].concat(), "goes on after its array"),
-        ("packed.npy.gz", gzip(&rows.repeat(2)), "goes on after its array"),
-        ("members.npy.gz", gzip(&rows).repeat(2), "goes on after its array"),
-        ("junk.csv.gz", [&text[..], b"junk"].concat(), "other bytes follow the end of the gzip data"),
-        ("line.csv.gz", [&text[..], b"5,6\n"].concat(), "other bytes follow the end of the gzip data"),
-        ("cut.csv.gz", text[..text.len() - 9].to_vec(), "it was cut; copy or download the file again"),
-        ("twice.csv.gz", gzip(&text), "(gzip within gzip): unpack it once"),
-        ("old.feather", b"FEA1\0\0\0\0\0\0\0\0FEA1".to_vec(), "a Feather file of version 1, not records: write it"),
-    ] {
-        folder.write(name, content);
-        folder.refused(&format!("schema infer {name}"), 1, &[name, words]);
-        folder.randomize(name).refused(1, &[name, words]);
-        assert!(!folder.path("out.ldpr").exists(), "{name}");
-    }
-}

@@ -129,36 +129,6 @@ fn a_matrix_may_have_missing_values_and_only_one_record_another_width() {
     folder.refused(wide, 1, &["line 1", "3 fields", "2 columns", "every row"]);
 }
 
-#[test]
-fn missing_empty_and_wrong_files_are_refused_by_name() {
-    let folder = Folder::with_sums();
-    folder.write("empty", "");
-    folder.write("blank", "\n\n");
-    folder.write("packed-empty", gzip(b""));
-    std::fs::create_dir(folder.path("folder")).unwrap();
-    for command in [
-        "schema infer FILE",
-        "task new --schema FILE --epsilon 2 -o out",
-        "randomize FILE -t task.json -o out",
-        "randomize people.csv -t FILE -o out",
-        "aggregate FILE -t task.json -o out",
-        "aggregate a.ldpr -t FILE -o out",
-        "recover FILE -t task.json --rank 1",
-        "recover a.ldpa -t FILE --rank 1",
-        "recover a.ldpa -t task.json --rank 1 -o out.npy --reference FILE",
-        "solve FILE --rank 1 --penalty 0.1",
-        "inspect FILE",
-        "inspect a.ldpr --task FILE",
-    ] {
-        folder.refused(&command.replace("FILE", "missing"), 1, &["missing: No such file"]);
-        folder.refused(&command.replace("FILE", "folder"), 1, &["folder: Is a directory"]);
-        for name in ["empty", "blank", "packed-empty"] {
-            folder.refused(&command.replace("FILE", name), 1, &[name]);
-        }
-        assert!(!folder.path("out").exists() && !folder.path("out.npy").exists(), "{command}");
-    }
-}
-
 /// An NPY file of a header alone.
 fn headed(header: &str) -> Vec<u8> {
     [&b"\x93NUMPY\x01\x00"[..], &(header.len() as u16).to_le_bytes(), header.as_bytes()].concat()
@@ -186,6 +156,8 @@ fn matrices_that_cannot_be_read_are_refused_with_the_remedy() {
         ("cut-column", npy("<f8", true, "(2, 2)", &zeros[..31]), "it was cut"),
         ("by-columns", npy("<f8", true, "(32768, 32768)", &zeros), "save it by rows (numpy.ascontiguousarray)"),
         ("appended-columns", [npy("<f8", true, "(2, 2)", &zeros[..32]), vec![0]].concat(), "goes on after its array"),
+        ("appended", whole.repeat(2), "goes on after its array"),
+        ("packed-appended", gzip(&whole.repeat(2)), "goes on after its array"),
         ("packed-twice", gzip(&gzip(&whole)), "(gzip within gzip): unpack it once, with gunzip"),
         (
             "archive",

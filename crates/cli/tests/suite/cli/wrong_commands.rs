@@ -80,6 +80,8 @@ fn folder() -> Folder {
     folder.write("text.json", format!("\"{SECRET}\""));
     folder.write("text-member.json", format!("{{\"minimum_batch\": \"{SECRET}\"}}"));
     folder.write("empty", "");
+    folder.write("blank", "\n\n");
+    folder.write("packed-empty", gzip(b""));
     folder.write("cut.json", &folder.read("task.json")[..100]);
     folder.write("cut.ldpr", &folder.read("reports.ldpr")[..50]);
     folder.write("sheet.xlsx", "PK\u{3}\u{4} and more");

@@ -51,34 +51,6 @@ fn a_merge_of_two_aggregators_is_the_sum_of_their_reports() {
 }
 
 #[test]
-fn a_merge_that_makes_no_sense_says_so_in_one_line() {
-    let folder = Folder::new();
-    for (name, seed) in [("first", 2), ("second", 3)] {
-        fill(&folder, name, &body_of(seed, 5));
-    }
-    let refused = |line: &str, code: i32, message: &str| {
-        let run = folder.run(line);
-        assert_eq!((run.code, run.stderr.as_str()), (Some(code), format!("error: {message}\n").as_str()));
-    };
-    refused(
-        "store merge first second --into first",
-        2,
-        "first is the folder that is added to, and is read as well: to add to it, `store merge second --into first`",
-    );
-    refused(
-        "store merge ./first --into first",
-        2,
-        "first is the folder that is added to, and is read as well: name the folders whose reports are to be added",
-    );
-    refused("store merge first second first/ --into all", 2, "first/ is named twice: name each folder once");
-    let missing = folder.run("store merge first third --into all");
-    assert_eq!(missing.stderr.lines().count(), 1, "{missing:?}");
-    missing.refused(1, &["third"]);
-    assert!(!folder.path("all").exists(), "nothing is made");
-    folder.run("store merge second --into first").ok();
-}
-
-#[test]
 fn a_folder_in_use_can_be_verified_exported_and_backed_up() {
     let folder = task_folder();
     let body = body_of(5, 40);
