@@ -114,23 +114,6 @@ fn the_keys_of_solve_are_as_documented() {
     folder.gives("solve hard.npy --rank 2 --penalty 0.4 --time-limit 1e-9 --tolerance 1e-12", expected);
 }
 
-#[test]
-fn bounding_and_mechanisms_are_all_reachable() {
-    let folder = Folder::with_task();
-    for options in [
-        "--epsilon 1 --mechanism gaussian --delta 1e-5",
-        "--epsilon 1 --mechanism gaussian --bounding clip:2.5",
-        "--epsilon 1 --mechanism wang-xu --delta 1e-4",
-        "--epsilon 8 --bounding clip:0.5",
-        "--epsilon 2 --candidates 16",
-    ] {
-        let task = folder.json(&format!("task new --schema schema.json {options} -o t.json --force"));
-        folder.collect("people.csv", "t", "a");
-        assert_eq!(folder.read("a.ldpr").len() as u64, 10 * task["report_bytes"].as_u64().unwrap(), "{options}");
-        folder.run("recover a.ldpa -t t.json --rank 6 --reference people.csv").ok();
-    }
-}
-
 /// `npm run test:types` checks what TypeScript makes of it.
 #[test]
 fn a_task_is_printed_as_a_typescript_module() {

@@ -2,9 +2,6 @@
 
 use super::harness::*;
 
-/// Such as documents print.
-const EXAMPLE: &str = "replace-me-0123456789abcdef0123456789";
-
 #[test]
 fn a_server_with_an_empty_folder_gets_its_task_by_the_command_that_it_names() {
     let folder = task_folder();
@@ -30,6 +27,9 @@ fn a_server_with_an_empty_folder_gets_its_task_by_the_command_that_it_names() {
     folder.refused(&format!("{put} new/data/collector.token"), 1, &["403", "an admin's token"]);
     let log = server.log();
     assert!(log.contains("no task yet: ldp-pca task put") && log.contains("admin.token"), "{log}");
+    // The helper takes reports with ids of their own.
+    assert!(log.contains("less safe than the default: issued_ids = false: "), "{log}");
+    assert_eq!(log.matches("less safe").count(), 1, "{log}");
 }
 
 /// Also where an editor put a mark before the first character of each file.
@@ -120,57 +120,9 @@ fn a_service_manager_hears_that_the_server_is_ready_and_that_it_stops() {
 }
 
 #[test]
-fn settings_are_checked_without_a_server() {
-    let folder = Folder::new();
-    let check = |settings: &str| {
-        folder.write("server.toml", format!("data = \"data\"\n{settings}"));
-        let told = folder.run("serve --check --config server.toml");
-        (told.code, told.stdout + &told.stderr)
-    };
-    assert_eq!(check(""), (Some(0), "the settings are good\n".into()));
-    folder.write("tokens", "short\n");
-    for (settings, code, said) in [
-        ("max_connections = 0\n", 2, "max_connections is 0"),
-        ("request_timeout = 0\n", 2, "request_timeout is 0: nobody would be served; give at least 1"),
-        ("max_task_records = 0\n", 2, "max_task_records is 0"),
-        ("max_conections = 1\n", 2, "server.toml, line 2, column 1: unknown field `max_conections`"),
-        ("\n[log]\nlevel = 3", 2, "server.toml, line 4, column 9"),
-        ("rate_limit = { per_second = 0, burst = 5 }", 2, "per_second of rate_limit is 0: give a positive number"),
-        ("seeds_rate_limit = { per_second = 1, burst = 0 }", 2, "burst of seeds_rate_limit is 0"),
-        ("www = \"/nowhere/at/all\"\n", 1, "/nowhere/at/all"),
-        ("[tokens]\nadmin_file = \"tokens\"\n", 1, "5 characters"),
-        ("[tokens]\nadmin_file = \"/nowhere/at/all\"\n", 1, "/nowhere/at/all"),
-        (&format!("[tokens]\nadmin = {EXAMPLE:?}\n"), 1, "the token of an example, which everybody knows"),
-    ] {
-        let (found, told) = check(settings);
-        assert!(found == Some(code) && told.contains(said), "{settings}: {found:?} {told}");
-    }
-    // Without the option, too.
-    folder.write("server.toml", "max_connections = 0");
-    folder.refused("serve --data data --config server.toml", 2, &["nobody would be served"]);
-    folder.write("server.toml", "");
-    folder.refused("serve --config server.toml", 2, &["use --data"]);
-    folder.refused("serve --data data --log-level loud", 2, &["'loud'"]);
-    assert!(!folder.path("data").exists(), "nothing is made");
-    let (found, told) = check("issued_ids = false\nminimum_batch = 5\n");
-    let told: Vec<&str> = told.lines().collect();
-    let first = "the settings are valid; less safe than their defaults are:";
-    assert_eq!((found, told.len(), told[0]), (Some(0), 3, first));
-    assert!(told[1].starts_with("  minimum_batch = 5: ") && told[2].starts_with("  issued_ids = false: "), "{told:?}");
+fn the_example_of_settings_is_good() {
     let example = concat!("serve --check --config ", env!("CARGO_MANIFEST_DIR"), "/../../docs/operate/aggregator.toml");
-    assert_eq!(folder.run(example).stdout, "the settings are good\n");
-}
-
-#[test]
-fn a_server_names_less_safe_settings() {
-    let folder = Folder::new();
-    // The helper takes reports with ids of their own.
-    let log = Serving::start(&folder, "--data data --open-recovery").log();
-    for named in ["open_recovery = true: ", "issued_ids = false: "] {
-        assert!(log.contains(&format!("less safe than the default: {named}")), "{log}");
-    }
-    let log = Serving::start(&folder, "--data data").log();
-    assert_eq!(log.matches("less safe").count(), 1, "{log}");
+    assert_eq!(Folder::new().run(example).stdout, "the settings are good\n");
 }
 
 #[test]
