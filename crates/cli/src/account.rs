@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::error::Result;
 use super::files;
-use super::output::{Format, at_most, plural};
+use super::output::{Details, Format, at_most, plural};
 use super::parameters::{count, delta, warn_of, warn_of_delta};
 
 /// Show what reports of a task guarantee: one, several of one person, and each anonymised batch.
@@ -34,6 +34,8 @@ pub(super) struct Account {
     /// The reports are of N people
     #[arg(long, value_name = "N", value_parser = count())]
     shuffled: Option<u64>,
+    #[command(flatten)]
+    details: Details,
     #[command(flatten)]
     format: Format,
 }
@@ -82,12 +84,13 @@ impl Account {
             best: composition.epsilon(Some(target))?,
             anonymised_batch: self.shuffled.map(|reports| amplify(loss, reports, target)).transpose()?,
         };
-        self.format.print(&accounted, Accounted::text)
+        self.format.print(&accounted, |accounted| accounted.text(self.details.wanted))
     }
 }
 
 impl Accounted {
-    fn text(&self) -> String {
+    /// The best epsilon of several reports; in `details` that of every method.
+    fn text(&self, details: bool) -> String {
         let Self { guarantee, detection, delta, .. } = self;
         let mut text = format!(
             "one report   {guarantee}\n             {detection}\n\
@@ -98,7 +101,8 @@ impl Accounted {
             let shown = at_most(epsilon, 6);
             format!("  pure         epsilon {shown} with delta 0\n")
         }));
-        for MethodEpsilon { method, epsilon } in &self.methods {
+        let shown = self.methods.iter().filter(|by| details || by.method == self.best.method);
+        for MethodEpsilon { method, epsilon } in shown {
             let value = epsilon.map_or("none proved".to_owned(), |epsilon| format!("epsilon {}", at_most(epsilon, 6)));
             let best = if *method == self.best.method { "  (the least)" } else { "" };
             text += &format!("  {method:<13}{value}{best}\n");

@@ -162,7 +162,7 @@ impl Content {
             Self::Schema { columns, features, feature_names } => {
                 format!("schema\ncolumns    {columns}\nfeatures   {features}: {}\n", first(feature_names, 20))
             }
-            Self::Task(summary) => summary.text(),
+            Self::Task(summary) => summary.text(true),
             Self::Components { task, records, rank, features, feature_names } => format!(
                 "components {rank}\ntask       {task}\nreports    {}\nfeatures   {features}: {}\n",
                 grouped(*records),

@@ -24,7 +24,7 @@ use serde::Serialize;
 use crate::error::Result;
 use crate::files;
 use crate::hostile::per_report;
-use crate::output::{Decimal, Format, fixed, wrote};
+use crate::output::{Decimal, Details, Format, fixed, wrote};
 use crate::parameters::{CentringArgument, MechanismArguments, bounding, warn_of};
 use crate::recover;
 use crate::writing::{self, Kind, Target};
@@ -72,6 +72,8 @@ pub(super) struct New {
     /// Where to write the task
     #[arg(short, long, value_parser = Target::parser(Kind::Task))]
     output: Target,
+    #[command(flatten)]
+    details: Details,
     #[command(flatten)]
     format: Format,
 }
@@ -162,7 +164,8 @@ impl TaskSummary {
         }
     }
 
-    pub(super) fn text(&self) -> String {
+    /// What it promises; in `details` also the noise of one report, and what a hostile one can do.
+    pub(super) fn text(&self, details: bool) -> String {
         let mechanism = self.mechanism;
         let bounding = match self.bounding {
             Bounding::UnitNorm => "unit norm".to_owned(),
@@ -180,7 +183,7 @@ impl TaskSummary {
              guarantee  {}\nreport     {} bytes\n",
             self.digest, self.features, self.about, self.guarantee, self.report_bytes,
         );
-        if let (Some(deviation), Some(pull)) = (self.entry_deviation, self.pull) {
+        if let (true, Some(deviation), Some(pull)) = (details, self.entry_deviation, self.pull) {
             text += &format!(
                 "noise      {} per off-diagonal entry of one report\nhostile    {}",
                 fixed(deviation, 4),
@@ -229,13 +232,15 @@ impl New {
         if let Some(period) = &self.period {
             task = task.with_period(period)?;
         }
-        write(&task, &self.output, self.format, &hint(&task))
+        write(&task, &self.output, self.format, self.details.wanted, &hint(&task))
     }
 }
 
 /// Writes a task, and prints what it guarantees and costs.
-fn write(task: &Task, output: &Target, format: Format, hint: &str) -> Result<()> {
+fn write(task: &Task, output: &Target, format: Format, details: bool, hint: &str) -> Result<()> {
     writing::write(output, format!("{}\n", task.to_json()).as_bytes())?;
     warn_of(&task.guarantee());
-    format.print(&TaskSummary::of(task), |summary| format!("{}{hint}{}", summary.text(), wrote(Some(output))))
+    format.print(&TaskSummary::of(task), |summary| {
+        format!("{}{hint}{}", summary.text(details), wrote(Some(output)))
+    })
 }

@@ -48,6 +48,6 @@ impl Norms {
         let mechanism = MechanismSpec::norm_cap(self.epsilon, THRESHOLDS);
         let bounding = Bounding::Clip { radius: self.radius };
         let task = Task::new(files::schema(&self.schema)?, bounding, mechanism, Folds::new(1)?)?;
-        super::write(&task, &self.output, self.format, "")
+        super::write(&task, &self.output, self.format, false, "")
     }
 }
