@@ -4,13 +4,12 @@ use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use clap::{Args, Command};
+use clap::Args;
 use clap_complete::Shell;
 use clap_mangen::Man;
 
 use super::error::{InFile as _, Result};
 use super::interface;
-use super::writing::{self, Kind, Target};
 
 /// Print the script by which a shell completes this command
 #[derive(Args)]
@@ -40,28 +39,16 @@ impl Completions {
 
 impl ManPages {
     pub(super) fn run(self) -> Result<()> {
+        if let Some(folder) = self.folder {
+            fs::create_dir_all(&folder).in_file(&folder)?;
+            return clap_mangen::generate_to(interface(), &folder).in_file(&folder);
+        }
         let mut command = interface().disable_help_subcommand(true);
         command.build();
-        let Some(folder) = self.folder else { return print(&page(command).1) };
-        fs::create_dir_all(&folder).in_file(&folder)?;
-        // `clap_mangen::generate_to` would leave a part of a page where it fails.
-        let mut left = vec![command];
-        while let Some(command) = left.pop() {
-            left.extend(command.get_subcommands().cloned());
-            let (name, page) = page(command);
-            writing::write(&Target::new(folder.join(name), Kind::TEXT), &page)?;
-        }
-        Ok(())
+        let mut page: Vec<u8> = vec![];
+        Man::new(command).render(&mut page)?;
+        print(&page)
     }
-}
-
-/// The page of a command, and the name of its file.
-fn page(command: Command) -> (String, Vec<u8>) {
-    let man = Man::new(command);
-    let mut page = vec![];
-    // Writing into memory does not fail.
-    let _ = man.render(&mut page);
-    (man.get_filename(), page)
 }
 
 fn print(text: &[u8]) -> Result<()> {
