@@ -18,4 +18,4 @@ cargo build --release --package ldp-pca-cli --package ldp-pca-studies --features
 "$(target_directory)/release/siege" --seconds 5
 cargo test --package ldp-pca-server --features postgres --lib -- store
 cargo test --package ldp-pca-server --features postgres --lib -- --ignored --nocapture ten_thousand_flips
-cargo test --package ldp-pca-cli --features postgres --test suite -- --ignored --nocapture a_hundred_kills
+LDP_PCA_KILLS=100 cargo test --package ldp-pca-cli --features postgres --test suite -- --nocapture kill

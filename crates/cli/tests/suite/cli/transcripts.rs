@@ -37,27 +37,19 @@ fn check(document: &str) {
     }
 }
 
-#[test]
-fn samples_have_the_schemas_and_the_warnings_that_the_document_shows() {
-    check(include_str!("transcripts/samples.md"));
+macro_rules! documents {
+    ($($name:ident: $file:literal;)*) => {
+        $(#[test]
+        fn $name() {
+            check(include_str!(concat!("transcripts/", $file)));
+        })*
+    };
 }
 
-#[test]
-fn records_are_read_or_refused_as_the_document_shows() {
-    check(include_str!("transcripts/records.md"));
-}
-
-#[test]
-fn plans_simulations_accounts_and_audits_say_what_the_document_shows() {
-    check(include_str!("transcripts/plans.md"));
-}
-
-#[test]
-fn answers_say_what_the_document_shows() {
-    check(include_str!("transcripts/recover.md"));
-}
-
-#[test]
-fn files_are_read_and_written_as_the_document_shows() {
-    check(include_str!("transcripts/files.md"));
+documents! {
+    samples_have_the_schemas_and_the_warnings_that_the_document_shows: "samples.md";
+    records_are_read_or_refused_as_the_document_shows: "records.md";
+    plans_simulations_accounts_and_audits_say_what_the_document_shows: "plans.md";
+    answers_say_what_the_document_shows: "recover.md";
+    files_are_read_and_written_as_the_document_shows: "files.md";
 }

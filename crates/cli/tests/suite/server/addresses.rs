@@ -48,7 +48,7 @@ fn all_of(run: &Run) -> String {
 }
 
 /// A server that gives every request this answer, and tells the heads of what it got, in small letters.
-fn answering(answer: String) -> (SocketAddr, Receiver<String>) {
+pub(super) fn answering(answer: String) -> (SocketAddr, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let (told, heads) = channel();

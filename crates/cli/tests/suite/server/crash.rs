@@ -164,7 +164,8 @@ fn copy(from: &Path, to: &Path) {
 
 /// Kills commands of `store` at moments that a fixed seed draws. Whatever they left, a server starts, and the command
 /// can be run again: then everything is there, once.
-fn kill_maintenance(rounds: u32) {
+#[test]
+fn a_command_that_is_killed_can_be_run_again() {
     let folder = Folder::new();
     let all = body_of(5, 20_000);
     let (damaged, left) = (&all[35 * 100..35 * 101], [&all[..35 * 100], &all[35 * 101..]].concat());
@@ -187,7 +188,7 @@ fn kill_maintenance(rounds: u32) {
         ("store backup whole --to copy", None, "copy", &all),
     ] {
         let (result, mut span) = (folder.path(result), Duration::ZERO);
-        for round in 0..=rounds {
+        for round in 0..=kills() {
             for name in ["data", "both", "copy"] {
                 let _ = fs::remove_dir_all(folder.path(name));
             }
@@ -221,16 +222,4 @@ fn kill_maintenance(rounds: u32) {
             server.shut_down();
         }
     }
-}
-
-#[test]
-fn a_command_that_is_killed_can_be_run_again() {
-    kill_maintenance(3);
-}
-
-/// `cargo test --release -p ldp-pca-cli --test suite -- --ignored --nocapture a_hundred_kills`
-#[test]
-#[ignore = "minutes: a hundred rounds of each command"]
-fn a_hundred_kills_of_each_command_lose_nothing() {
-    kill_maintenance(100);
 }

@@ -344,6 +344,11 @@ pub fn try_post(address: SocketAddr, path: &str, media_type: &str, body: &[u8]) 
     http::request("POST", &format!("http://{address}{path}"), &[("content-type", media_type)], body)
 }
 
+/// The rounds of a test that kills processes: a few, or as many as this variable says.
+pub fn kills() -> u64 {
+    std::env::var("LDP_PCA_KILLS").map_or(4, |rounds| rounds.parse().unwrap())
+}
+
 /// Longer than any test: a limit that is not the one under test.
 pub const NEVER: Duration = Duration::from_secs(600);
 

@@ -16,11 +16,6 @@ const BATCH: u64 = 16;
 /// Several batches, so that some are on their way when the process is killed.
 const PER_ROUND: usize = 80;
 
-/// How often the process is killed.
-fn rounds() -> u64 {
-    std::env::var("LDP_PCA_RELAY_KILLS").map_or(4, |rounds| rounds.parse().unwrap())
-}
-
 /// Sends each until it is acknowledged, on several connections, while `meanwhile` happens.
 fn send_all(relay: SocketAddr, requests: &[Vec<u8>], meanwhile: impl FnOnce()) {
     let next = AtomicUsize::new(0);
@@ -57,7 +52,7 @@ fn kill(is_relay: bool) {
     let at = relay.address;
     let mut sent = Vec::new();
     let mut rng = ChaCha8Rng::seed_from_u64(if is_relay { 1 } else { 2 });
-    for round in 0..rounds() {
+    for round in 0..kills() {
         let more = reports(&task(), 100 + round, PER_ROUND);
         let requests = sealed(&relay, &more);
         sent.extend(more);

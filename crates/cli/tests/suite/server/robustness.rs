@@ -200,14 +200,7 @@ fn kill(rounds: u64, filled: usize) {
 
 #[test]
 fn reports_acknowledged_before_kill_9_are_there_once() {
-    kill(4, 0);
-}
-
-/// `cargo test --release -p ldp-pca-cli --test suite -- --ignored --nocapture a_hundred_kills`
-#[test]
-#[ignore = "minutes: a hundred rounds"]
-fn a_hundred_kills_under_load_lose_nothing() {
-    kill(100, 0);
+    kill(kills(), 0);
 }
 
 /// `cargo test --release -p ldp-pca-cli --test suite -- --ignored --nocapture kills_at_a_million`

@@ -186,7 +186,6 @@ fn a_damaged_secret_is_told_of_and_no_server_starts_with_it() {
 #[test]
 fn wrong_use_is_told_apart() {
     let folder = Folder::new();
-    folder.refused("store verify nowhere", 1, &["nowhere"]);
     Running::start(config(&folder.path("data")), &[task(), other_task()]).shut_down();
     let (export, digest) = ("store export data --output all.ldpr", task().digest().to_string());
     folder.refused(export, 2, &[&digest]);

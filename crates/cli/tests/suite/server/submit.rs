@@ -1,8 +1,9 @@
 //! `ldp-pca submit`, and `randomize` with ids that an aggregator issues, against a real server.
 
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::net::TcpListener;
 
+use super::addresses::answering;
 use super::harness::*;
 
 /// A folder with the task, and that many reports of it in `r.ldpr`.
@@ -204,20 +205,13 @@ fn of_reports_without_issued_ids_the_aggregator_sees_one() {
 
 /// The head of the one request that a gateway gets from a command, which it turns away.
 fn head_of(folder: &Folder, line: &str, variable: Option<&str>) -> String {
-    let gateway = TcpListener::bind("127.0.0.1:0").unwrap();
-    let line = line.replace("URL", &format!("http://{}", gateway.local_addr().unwrap()));
+    let forbidden = "HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    let (gateway, heads) = answering(forbidden.to_owned());
+    let line = line.replace("URL", &format!("http://{gateway}"));
     let mut command = folder.command(line.split_whitespace());
-    command.env_remove("LDP_PCA_TOKEN").stdout(Stdio::null()).stderr(Stdio::null());
-    let mut child = command.envs(variable.map(|token| ("LDP_PCA_TOKEN", token))).spawn().unwrap();
-    let (mut stream, _) = gateway.accept().unwrap();
-    let (mut head, mut byte) = (vec![], [0]);
-    while !head.ends_with(b"\r\n\r\n") {
-        stream.read_exact(&mut byte).unwrap();
-        head.push(byte[0]);
-    }
-    stream.write_all(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(1), "{line}");
-    String::from_utf8(head).unwrap().to_lowercase()
+    command.env_remove("LDP_PCA_TOKEN").envs(variable.map(|token| ("LDP_PCA_TOKEN", token)));
+    assert_eq!(command.output().unwrap().status.code(), Some(1), "{line}");
+    heads.recv().unwrap()
 }
 
 #[test]
