@@ -15,7 +15,7 @@ use super::error::{CliError, Result};
 use super::files;
 use super::output::{Format, first, fitted, grouped, note, plural, wrote};
 use super::records::{self, Opening, RecordFile, Row, looks_like_names};
-use super::table::{self, Align, Table};
+use super::table::{Align, Table};
 use super::writing::{self, Kind, Target};
 
 #[derive(Subcommand)]
@@ -227,7 +227,7 @@ impl InferResult {
             ];
             table.remark(cells, column.remark(self.scaling));
         }
-        text += &table.text(table::width(), 0);
+        text += &table.text(0);
         text + "\n" + &wrote(self.output.as_ref())
     }
 }

@@ -19,7 +19,7 @@ use crate::error::{CliError, Result};
 use crate::output::{Decimal, fixed, grouped, of_structure, plural, tenths};
 use crate::records::{self, Reading};
 use crate::schema;
-use crate::table::{self, Align, Table};
+use crate::table::{Align, Table};
 
 /// The share of the sample's records that a radius does not shorten, of the settings that clip.
 const KEPT: f64 = 0.9;
@@ -273,7 +273,7 @@ impl SampleResult {
             cells.extend(setting.records_for_target.or(setting.records_for_share).map(people));
             table.row(cells);
         }
-        text += &table.text(table::width(), 2);
+        text += &table.text(2);
         let best = &self.settings[self.best];
         text + &if self.best == 0 {
             "advice      this task: no other setting has much less error\n".to_owned()

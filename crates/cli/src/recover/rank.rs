@@ -68,7 +68,7 @@ pub(super) fn tested(test: &RankTest, asked: &Asked, unit: Unit, details: bool) 
             table.row(cells(index + 1, component, unit));
         }
     }
-    text += &table.text(usize::MAX, INDENT);
+    text += &table.text(INDENT);
     let rest = test.components.get(rank).map(|first| unit.of_variance(first.rest));
     let rest = rest.map(|rest| format!("; each direction of the rest has {rest}")).unwrap_or_default();
     text += &format!(

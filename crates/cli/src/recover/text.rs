@@ -154,7 +154,7 @@ fn family(answer: &Answer, details: bool) -> Option<String> {
          noise count more: an estimate of all people only if the choice of a task does not depend on the \
          record{periods}\n",
         members.len(),
-        if details { table.text(usize::MAX, INDENT) } else { String::new() },
+        if details { table.text(INDENT) } else { String::new() },
         ""
     ))
 }

@@ -19,7 +19,6 @@ use ldp_pca_cli::parallel::on_all_cores;
 use ldp_pca_cli::parameters;
 use ldp_pca_cli::records::{self, Counts, Reading};
 use ldp_pca_cli::schema::inferred;
-use ldp_pca_cli::table;
 use ldp_pca_cli::writing::{self, Target};
 use ldp_pca_literature::baselines::catalogue::{key, methods, methods_for_sparse};
 use ldp_pca_literature::baselines::comparison::MethodComparison;
@@ -140,7 +139,7 @@ impl Compare {
             }
             (None, Some(records), Some(rank)) => {
                 let result = self.own(records, rank)?;
-                self.format.print_laid_out(&result, |result| result.text(table::width()))
+                self.format.print_laid_out(&result, CompareResult::text)
             }
             (None, ..) => Err(CliError::Usage("--records and --rank are missing".into())),
         }

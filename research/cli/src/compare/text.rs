@@ -2,7 +2,7 @@
 
 use ldp_pca::internal::schema::Fit;
 use ldp_pca_cli::output::{plural, wrote};
-use ldp_pca_cli::table::{Align, Table, wrapped};
+use ldp_pca_cli::table::{Align, Table};
 use ldp_pca_literature::baselines::{Adjacency, EpsilonDelta, MethodGuarantee};
 
 use super::result::{AtEpsilon, CompareResult, RowResult};
@@ -10,6 +10,12 @@ use crate::shared::duration;
 
 /// The indentation of tables and notes.
 const INDENT: usize = 2;
+
+/// Characters of a line.
+const WIDTH: usize = 120;
+
+/// Characters of a line of a remark, beside the name of its method.
+const REMARK: usize = 56;
 
 const HEADS: [(&str, Align); 9] = [
     ("method", Align::Left),
@@ -22,11 +28,11 @@ const HEADS: [(&str, Align); 9] = [
     ("proved", Align::Left),
     ("about", Align::Left),
 ];
-/// The columns that a narrow terminal leaves out, in this order: the notes say what promises are about.
+/// The columns that are left out where lines get too long, in this order: the notes say what promises are about.
 const DISPENSABLE: [usize; 3] = [8, 3, 5];
 
 impl CompareResult {
-    pub(super) fn text(&self, width: usize) -> String {
+    pub(super) fn text(&self) -> String {
         let records = &self.records;
         let mut text = format!(
             "{} of {} of {}{}; delta {:e}\n",
@@ -49,17 +55,17 @@ impl CompareResult {
             self.random_subspace,
             plural(self.trials, "estimate"),
         );
-        text += &paragraph(&facts, width, 0);
+        text += &paragraph(&facts, 0);
         for at in &self.epsilons {
-            text += &format!("\nepsilon {}\n{}", at.epsilon, at.table(width));
+            text += &format!("\nepsilon {}\n{}", at.epsilon, at.table());
         }
-        text += &self.notes(width);
+        text += &self.notes();
         text += &format!("\ntime {}\n", duration(self.seconds));
         text + &wrote(self.plot.as_ref())
     }
 
     /// The relations of the guarantees, and the guarantees that differ from their papers' claims, once for each method.
-    fn notes(&self, width: usize) -> String {
+    fn notes(&self) -> String {
         let mut text = String::new();
         for adjacency in [Adjacency::AnyTwoRecords, Adjacency::ReplaceOne, Adjacency::AddOrRemoveOne] {
             let mut methods: Vec<&str> = vec![];
@@ -70,7 +76,7 @@ impl CompareResult {
                 }
             }
             if !methods.is_empty() {
-                text += &paragraph(&format!("Promises about {adjacency}: {}.", methods.join("; ")), width, INDENT);
+                text += &paragraph(&format!("Promises about {adjacency}: {}.", methods.join("; ")), INDENT);
             }
         }
         let mut said = vec![];
@@ -83,19 +89,18 @@ impl CompareResult {
             let (claimed, proved) =
                 (budget(guarantee.claimed), guarantee.proved.map_or_else(|| "nothing".to_owned(), budget));
             let claim = format!("* {} claims {claimed} at epsilon {}, and {proved} is proved", row.method, at.epsilon);
-            text += &paragraph(&format!("{claim}: {}", guarantee.argument), width, INDENT);
+            text += &paragraph(&format!("{claim}: {}", guarantee.argument), INDENT);
         }
         if text.is_empty() { text } else { format!("\n{text}") }
     }
 }
 
 impl AtEpsilon {
-    /// The table with the columns that fit the width.
-    fn table(&self, width: usize) -> String {
-        let fits = |table: &Table| table.width() + INDENT <= width;
-        let tables = (0..DISPENSABLE.len()).map(|count| self.columns(&DISPENSABLE[..count]));
-        let least = || self.columns(&DISPENSABLE);
-        tables.into_iter().find(fits).unwrap_or_else(least).text(width, INDENT)
+    /// The table with the columns that fit a line.
+    fn table(&self) -> String {
+        let fits = |table: &String| table.lines().all(|line| line.chars().count() <= WIDTH);
+        let mut tables = (0..DISPENSABLE.len()).map(|count| self.columns(&DISPENSABLE[..count]).text(INDENT));
+        tables.find(fits).unwrap_or_else(|| self.columns(&DISPENSABLE).text(INDENT))
     }
 
     /// Without some columns.
@@ -110,11 +115,11 @@ impl AtEpsilon {
                 refusal.strip_prefix(row.method).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(refusal)
             });
             match (reason, row.trials.is_empty()) {
-                (Some(reason), true) => table.remark(cells, format!("refuses: {reason}")),
+                (Some(reason), true) => remark(&mut table, cells, &format!("refuses: {reason}")),
                 (Some(reason), false) => {
                     table.row(cells);
                     let done = plural(row.trials.len() as u64, "estimate");
-                    table.remark(vec![String::new()], format!("after {done}: {reason}"));
+                    remark(&mut table, vec![String::new()], &format!("after {done}: {reason}"));
                 }
                 (None, _) => table.row(cells),
             }
@@ -181,8 +186,32 @@ pub(super) fn error_text(error: f64) -> String {
     }
 }
 
-fn paragraph(text: &str, width: usize, indent: usize) -> String {
-    let lines = wrapped(text, width.saturating_sub(indent));
+/// Adds a row that ends with a remark, which goes on below itself.
+fn remark(table: &mut Table, mut cells: Vec<String>, text: &str) {
+    for line in wrapped(text, REMARK) {
+        let below = vec![String::new(); cells.len()];
+        table.remark(core::mem::replace(&mut cells, below), line);
+    }
+}
+
+/// Lines of at most `width` characters, broken at spaces; a longer word has a line of its own.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let length = |text: &str| text.chars().count();
+    let mut lines: Vec<String> = vec![];
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if length(line) + 1 + length(word) <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+fn paragraph(text: &str, indent: usize) -> String {
+    let lines = wrapped(text, WIDTH - indent);
     lines.iter().map(|line| format!("{}{line}\n", " ".repeat(indent))).collect()
 }
 
@@ -203,6 +232,12 @@ mod tests {
         assert_eq!([text(1.0, None), text(0.5, Some(1e-6))], ["1", "0.5, 1e-6"]);
         assert_eq!([text(1.7321, None), text(12.341, Some(1.234e-7))], ["1.74", "12.4, 1.3e-7"]);
         assert_eq!([text(0.1 + 0.2, Some(0.3)), text(123_456.0, None)], ["0.3, 3e-1", "124000"]);
+    }
+
+    #[test]
+    fn lines_are_broken_at_spaces() {
+        assert_eq!(wrapped("", 5), Vec::<String>::new());
+        assert_eq!(wrapped("a incomprehensible b c", 5), ["a", "incomprehensible", "b c"]);
     }
 
     #[test]
