@@ -142,29 +142,6 @@ fn randomize_part(
         .collect()
 }
 
-/// Randomizes the records of a file and passes reports on in batches.
-pub(super) fn randomize_file(
-    path: &Path,
-    task: &Task,
-    reading: &Reading,
-    mut randomizer: BatchRandomizer<'_>,
-    mut visit: impl FnMut(Vec<Report>) -> Result<()>,
-) -> Result<Counts> {
-    let size = (BATCH_BYTES / report_bytes(task)).clamp(1, BATCH);
-    let mut batch: Vec<BoundedRecord> = Vec::with_capacity(size);
-    let (schema, reading) = (task.schema(), reading.of_device(task.schema()));
-    let counts = records::bounded(path, schema, task.bounding(), &reading, |record| {
-        batch.push(record);
-        if batch.len() == size {
-            visit(randomizer.randomize(&batch)?)?;
-            batch.clear();
-        }
-        Ok(())
-    })?;
-    visit(randomizer.randomize(&batch)?)?;
-    Ok(counts)
-}
-
 /// The ids of a file, each for one report.
 fn given_ids(path: &Path) -> Result<Vec<ReportId>> {
     let IssuedIds { ids } = serde_json::from_str::<IssuedIds>(&files::text(path)?)
@@ -196,10 +173,22 @@ impl Randomize {
             (None, Some(aggregator)) => Ids::Issued(aggregator),
             (None, None) => Ids::Own,
         };
-        let randomizer = BatchRandomizer::new(&task, self.insecure_seed, ids);
-        let counts = randomize_file(&self.records, &task, &self.reading, randomizer, |reports| {
-            reports.iter().try_for_each(|report| output.put(&report.to_bytes()))
+        let mut randomizer = BatchRandomizer::new(&task, self.insecure_seed, ids);
+        let mut write = |batch: &[BoundedRecord]| -> Result<()> {
+            randomizer.randomize(batch)?.iter().try_for_each(|report| output.put(&report.to_bytes()))
+        };
+        let size = (BATCH_BYTES / report_bytes(&task)).clamp(1, BATCH);
+        let mut batch = Vec::with_capacity(size);
+        let (schema, reading) = (task.schema(), self.reading.of_device(task.schema()));
+        let counts = records::bounded(&self.records, schema, task.bounding(), &reading, |record| {
+            batch.push(record);
+            if batch.len() == size {
+                write(&batch)?;
+                batch.clear();
+            }
+            Ok(())
         })?;
+        write(&batch)?;
         output.finish()?;
         let result = RandomizeResult {
             counts,

@@ -11,7 +11,7 @@ use ldp_pca_server::maintenance::{self, Acknowledged, BackedUp, Exported, Merged
 use ldp_pca_server::{AuditLine, AuditLog};
 use serde::Serialize;
 
-use super::columnar::ReportTable;
+use super::columnar::write_reports;
 use super::error::{CliError, InFile as _, Result};
 use super::files::is_standard;
 use super::output::{Format, grouped, plural, reading};
@@ -233,10 +233,7 @@ impl Export {
             return export(&mut |reports| output.write_all(reports));
         }
         let task = maintenance::task(&self.folder, digest).map_err(CliError::failed)?;
-        let mut table = ReportTable::new(output, &task).in_file(&self.output)?;
-        let exported = export(&mut |reports| table.write(reports))?;
-        table.finish().in_file(&self.output)?;
-        Ok(exported)
+        write_reports(output, &task, &self.output, export)
     }
 }
 

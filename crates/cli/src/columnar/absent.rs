@@ -28,20 +28,13 @@ pub(crate) fn for_each_report_batch(
 }
 
 /// Refuses to write a table of reports.
-pub(crate) struct ReportTable;
-
-impl ReportTable {
-    pub(crate) fn new(_: impl Write, _: &Task) -> io::Result<Self> {
-        let problem = "this ldp-pca was built without Parquet: build it with the feature parquet, or name a file that \
-                       does not end in .parquet";
-        Err(io::Error::other(problem))
-    }
-
-    pub(crate) fn write(&mut self, _: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
-
-    pub(crate) fn finish(self) -> io::Result<()> {
-        Ok(())
-    }
+pub(crate) fn write_reports<T>(
+    _: impl Write,
+    _: &Task,
+    path: &Path,
+    _: impl FnOnce(&mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<T>,
+) -> Result<T> {
+    let problem = "this ldp-pca was built without Parquet: build it with the feature parquet, or name a file that does \
+                   not end in .parquet";
+    Err(CliError::file(path, problem))
 }

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use ldp_pca_records::{FileFormat, StringRecord};
 
-pub(super) use self::readers::{ReportTable, for_each_report_batch, open};
+pub(super) use self::readers::{for_each_report_batch, open, write_reports};
 use super::error::{InFile as _, Result};
 use super::files::Input;
 

@@ -43,44 +43,36 @@ pub(crate) fn for_each_report_batch(
 /// Bytes of reports that are written as one group of rows.
 const GROUP_BYTES: usize = 64 << 20;
 
-/// A Parquet file of reports that is being written: one column, with the task in the file's metadata.
-pub(crate) struct ReportTable<W: Write + Send> {
-    writer: ArrowWriter<W>,
-    schema: Arc<Schema>,
-    width: i32,
-}
-
-impl<W: Write + Send> ReportTable<W> {
-    pub(crate) fn new(output: W, task: &Task) -> io::Result<Self> {
-        let width = i32::try_from(report_bytes(task)).map_err(io::Error::other)?;
-        let schema = Arc::new(Schema::new(vec![Field::new(COLUMN, DataType::FixedSizeBinary(width), false)]));
-        let of_task = [("ldp-pca.task", task.to_json()), ("ldp-pca.task.digest", task.digest().to_string())];
-        let metadata = of_task.map(|(key, value)| KeyValue { key: key.to_owned(), value: Some(value) });
-        // Reports are noise: neither a dictionary nor bounds say anything of them.
-        let properties = WriterProperties::builder()
-            .set_dictionary_enabled(false)
-            .set_statistics_enabled(EnabledStatistics::None)
-            .set_key_value_metadata(Some(metadata.to_vec()))
-            .build();
-        let writer = ArrowWriter::try_new(output, Arc::clone(&schema), Some(properties)).map_err(io::Error::other)?;
-        Ok(Self { writer, schema, width })
-    }
-
-    /// Adds reports, one after the other.
-    pub(crate) fn write(&mut self, reports: &[u8]) -> io::Result<()> {
-        let column = FixedSizeBinaryArray::try_new(self.width, Buffer::from(reports), None);
-        let column = column.map_err(io::Error::other)?;
-        let rows = RecordBatch::try_new(Arc::clone(&self.schema), vec![Arc::new(column)]).map_err(io::Error::other)?;
-        self.writer.write(&rows).map_err(io::Error::other)?;
-        if self.writer.in_progress_size() < GROUP_BYTES {
+/// Writes the reports that `export` gives as a Parquet file: one column, with the task in the file's metadata. The path
+/// is for messages.
+pub(crate) fn write_reports<T>(
+    output: impl Write + Send,
+    task: &Task,
+    path: &Path,
+    export: impl FnOnce(&mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<T>,
+) -> Result<T> {
+    let width = i32::try_from(report_bytes(task)).in_file(path)?;
+    let schema = Arc::new(Schema::new(vec![Field::new(COLUMN, DataType::FixedSizeBinary(width), false)]));
+    let of_task = [("ldp-pca.task", task.to_json()), ("ldp-pca.task.digest", task.digest().to_string())];
+    let metadata = of_task.map(|(key, value)| KeyValue { key: key.to_owned(), value: Some(value) });
+    // Reports are noise: neither a dictionary nor bounds say anything of them.
+    let properties = WriterProperties::builder()
+        .set_dictionary_enabled(false)
+        .set_statistics_enabled(EnabledStatistics::None)
+        .set_key_value_metadata(Some(metadata.to_vec()))
+        .build();
+    let mut writer = ArrowWriter::try_new(output, Arc::clone(&schema), Some(properties)).in_file(path)?;
+    let exported = export(&mut |reports: &[u8]| {
+        let column = FixedSizeBinaryArray::try_new(width, Buffer::from(reports), None).map_err(io::Error::other)?;
+        let rows = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(column)]).map_err(io::Error::other)?;
+        writer.write(&rows).map_err(io::Error::other)?;
+        if writer.in_progress_size() < GROUP_BYTES {
             return Ok(());
         }
-        self.writer.flush().map_err(io::Error::other)
-    }
-
-    pub(crate) fn finish(self) -> io::Result<()> {
-        self.writer.close().map(drop).map_err(io::Error::other)
-    }
+        writer.flush().map_err(io::Error::other)
+    })?;
+    writer.close().in_file(path)?;
+    Ok(exported)
 }
 
 /// The place of the column, and the bytes of a row, where all have as many.
