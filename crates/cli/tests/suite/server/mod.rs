@@ -65,26 +65,6 @@ fn one_report_and_many_are_counted_and_duplicates_are_not() {
     assert_eq!(stored(data.path(), &task()), body);
 }
 
-/// The number of components, their values and every entry, to the last bit.
-#[test]
-fn the_components_are_those_of_the_same_reports_summed_directly() {
-    let (_data, server) = serving(config, &[task()]);
-    let body = body_of(2, 300);
-    server.send(&task(), &body);
-    let covariance = Covariance::estimate(&aggregate_of(&task(), &body), &task()).unwrap();
-    for rank in [4, 1, 2] {
-        let expected = principal_components(covariance.matrix(), Rank::new(rank).unwrap()).unwrap();
-        let found = server.recovery(&task(), &format!("rank={rank}")).json();
-        let columns: Vec<Vec<f64>> = expected.vectors.column_iter().map(|c| c.iter().copied().collect()).collect();
-        let (noise, names) = (covariance.noise_deviation(), task().schema().feature_names());
-        let expected = json!({"records": 300, "rank": rank, "noise_deviation": noise, "feature_names": names,
-            "eigenvalues": expected.values.as_slice(), "components": columns});
-        assert_has(&found, expected, "the answer");
-    }
-    server.send(&task(), &body_of(3, 1));
-    assert_eq!(server.recovery(&task(), "rank=1").json()["records"], 301, "never a state of the past");
-}
-
 /// The covariance about the mean, and the mean beside it; a task without centring has no such member.
 #[test]
 fn the_components_of_a_centred_task_are_those_about_the_mean() {
@@ -102,24 +82,6 @@ fn the_components_of_a_centred_task_are_those_about_the_mean() {
     assert_has(&found, expected, "the answer");
     assert_eq!(server.recovery(&centred, "rank=5").status, 400, "the constant does not count as a feature");
     assert!(server.recovery(&task(), "rank=1").json().get("mean").is_none());
-}
-
-#[test]
-fn a_restart_keeps_everything_acknowledged_and_its_tasks() {
-    let body = body_of(4, 150);
-    let (data, server) = serving(config, &[task()]);
-    server.send(&task(), &body);
-    let before = server.recovery(&task(), "rank=2");
-    assert_eq!(before.status, 200);
-    server.shut_down();
-    // The folder knows its task.
-    let server = Running::start(config(data.path()), &[]);
-    assert_eq!(server.recovery(&task(), "rank=2").body, before.body);
-    assert_eq!(server.send(&task(), &body).json()["duplicate"], 150);
-    drop(server);
-    let server = Running::start(config(data.path()), &[other_task(), task()]);
-    assert_eq!(server.recovery(&task(), "rank=2").body, before.body);
-    assert_eq!(server.records(&other_task()), 0);
 }
 
 #[test]

@@ -29,9 +29,12 @@ fn a_server_without_a_task_gets_one_and_several_live_side_by_side() {
     let settings = TaskSettings { minimum_batch: Some(6), ..settings };
     assert_eq!(server.put(&task(), &settings), 200);
     server.recovery(&task(), "rank=1").refused(409, "below-minimum-batch", &["5 reports", "at least 6"]);
+    let before = server.recovery(&other_task(), "rank=2");
+    assert_eq!(before.status, 200);
     server.shut_down();
     let server = Running::start(config(data.path()), &[]);
     assert_eq!((server.records(&task()), server.records(&other_task())), (5, 3));
+    assert_eq!(server.recovery(&other_task(), "rank=2").body, before.body);
 }
 
 /// Twelve weeks of one schema are twelve tasks, each with its own reports.
