@@ -240,7 +240,5 @@ impl New {
 fn write(task: &Task, output: &Target, format: Format, details: bool, hint: &str) -> Result<()> {
     writing::write(output, format!("{}\n", task.to_json()).as_bytes())?;
     warn_of(&task.guarantee());
-    format.print(&TaskSummary::of(task), |summary| {
-        format!("{}{hint}{}", summary.text(details), wrote(Some(output)))
-    })
+    format.print(&TaskSummary::of(task), |summary| format!("{}{hint}{}", summary.text(details), wrote(Some(output))))
 }
