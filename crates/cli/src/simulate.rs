@@ -24,7 +24,7 @@ use super::error::{CliError, Result};
 use super::output::{Details, Format, bar, grouped, plural, tenths};
 use super::parallel::on_all_cores;
 use super::parameters::{self, MechanismParameters, PopulationMean};
-use super::task::{sample_text, waves_text};
+use super::task::waves_text;
 
 /// Measure the error to expect, on synthetic records
 ///
@@ -367,8 +367,7 @@ impl SimulateResult {
             text +=
                 &self.rows(errors, self.first_wave.as_ref(), non_private, uninformed, |error| format!("{error:.4}"));
         }
-        let predicted = if self.sample.is_some() { sample_text } else { waves_text };
-        text.extend(self.waves.as_ref().map(predicted));
+        text.extend(self.waves.as_ref().map(|waves| waves_text(waves, self.sample.is_some())));
         text.extend(self.guarantee.map(|guarantee| format!("guarantee       {guarantee}\n")));
         text.extend(self.claimed_delta.map(|claimed| {
             format!("                its scale is computed from delta {claimed}, and gives the delta above\n")

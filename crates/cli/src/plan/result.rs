@@ -74,7 +74,7 @@ impl PlanResult {
         }
         text.extend(self.notes.iter().map(|note| format!("note        {note}\n")));
         if let Some(waves) = &self.waves {
-            text += &waves_text(waves);
+            text += &waves_text(waves, false);
             if waves.refused.is_none() {
                 let second = waves.records[1];
                 text += &format!("then        `task refine --records {second}`, when the first wave is over\n");

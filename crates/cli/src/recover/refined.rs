@@ -14,7 +14,7 @@ use crate::error::{CliError, InFile as _, Result};
 use crate::files;
 use crate::output::{Decimal, plural};
 use crate::records::Reading;
-use crate::task::{public_sample, sample_text, waves_text};
+use crate::task::{public_sample, waves_text};
 
 /// What the answer of two waves does not use. Options that need another one are named too: clap takes them where the
 /// other one is in conflict.
@@ -94,7 +94,7 @@ pub(super) fn text(facts: &RefinedFacts) -> String {
         Some(sample) => format!(
             "{}sample     {}, whose directions are off by about {:.4}, as the wave shows\n\
              assumed    eigenvalues and bulk are those of the sample; nothing of the people is in them\n",
-            sample_text(&facts.waves),
+            waves_text(&facts.waves, true),
             plural(sample.records, "public record"),
             sample.error,
         ),
@@ -102,7 +102,7 @@ pub(super) fn text(facts: &RefinedFacts) -> String {
             "{}loadings   shrunk where they are noise: up to {} of its deviations, by component\n\
              not here   {OF_FIRST_WAVE}: leave --refined out\n\
              assumed    the noise above is the first wave's\n",
-            waves_text(&facts.waves),
+            waves_text(&facts.waves, false),
             facts.thresholds.iter().map(|threshold| Decimal(*threshold).to_string()).collect::<Vec<_>>().join(", "),
         ),
     }

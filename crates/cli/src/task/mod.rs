@@ -6,7 +6,7 @@ mod put;
 mod refine;
 mod types;
 
-pub(super) use self::refine::{public_sample, sample_text, waves_text};
+pub(super) use self::refine::{public_sample, waves_text};
 
 use std::path::PathBuf;
 

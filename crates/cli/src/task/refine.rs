@@ -164,7 +164,7 @@ impl RefineSummary {
     fn text(&self) -> String {
         let waves = match &self.sample {
             Some(sample) => sample.text(&self.waves),
-            None => format!("{}people     nobody may answer both waves\n", waves_text(&self.waves)),
+            None => format!("{}people     nobody may answer both waves\n", waves_text(&self.waves, false)),
         };
         let components = plural(self.rank as u64, "component");
         format!("task       {}\nrefines    {components} of task {}\n{waves}", self.digest, self.parent)
@@ -181,7 +181,7 @@ impl SampleSummary {
             "sample     {}, which are public\n{}{}assumed    {assumed}\n",
             plural(self.counts.records, "record"),
             self.counts.unread_text(),
-            sample_text(waves),
+            waves_text(waves, true),
         );
         for SamplePlan { error, waves } in &self.otherwise {
             let refused = waves.refused.map(|reason| format!("; {} is advised", reason.advice())).unwrap_or_default();
@@ -196,20 +196,15 @@ impl SampleSummary {
     }
 }
 
-/// What two waves are predicted to do.
-pub(crate) fn waves_text(waves: &TwoWaves) -> String {
+/// What two waves are predicted to do, or a wave about the directions of a public sample in the first one's place.
+pub(crate) fn waves_text(waves: &TwoWaves, is_of_sample: bool) -> String {
     let [first, second] = waves.records.map(grouped);
-    let people = format!("{first} people, then {second} others ({:.0} % first)", 100.0 * waves.share);
-    predicted(waves, &people, "after the first wave", "both")
-}
-
-/// What a wave about the directions of a public sample is predicted to do.
-pub(crate) fn sample_text(waves: &TwoWaves) -> String {
-    let people = format!("{} people are asked about the sample's directions", grouped(waves.records[1]));
-    predicted(waves, &people, "of the sample alone", "the wave")
-}
-
-fn predicted(waves: &TwoWaves, people: &str, start: &str, end: &str) -> String {
+    let (people, start, end) = if is_of_sample {
+        (format!("{second} people are asked about the sample's directions"), "of the sample alone", "the wave")
+    } else {
+        let people = format!("{first} people, then {second} others ({:.0} % first)", 100.0 * waves.share);
+        (people, "after the first wave", "both")
+    };
     let mut text = format!(
         "waves      {people}\n\
          predicted  {:.4} {start}, {:.4} after {end}; {:.4} for everybody in one wave: {:.2} times\n\
