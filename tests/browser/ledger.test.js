@@ -136,8 +136,10 @@ function ledgerTests(_, browser, { newProfile, kill, launchWithoutStorage }) {
   });
 
   test("where the browser denies storage there is no ledger, unless the visitor wants one that forgets", async (t) => {
-    const closed = await launchWithoutStorage(scratchFolder(t));
-    t.after(() => closed.close());
+    // What comes after a test comes in the order that is said: while it runs, the browser writes into the folder.
+    let closed;
+    t.after(() => closed?.close());
+    closed = await launchWithoutStorage(scratchFolder(t));
     const tab = await openTab(closed);
     const found = await tab.evaluate(async () => {
       const open = (options) => api.PrivacyLedger.open({ maxEpsilon: 2, ...options });
