@@ -108,10 +108,7 @@ impl<'a> Reader<'a> {
     /// `true` or `false`.
     pub(crate) fn boolean(&mut self) -> Read<bool> {
         let found = self.peek();
-        let word = ["true", "false"].into_iter().find(|word| self.rest().starts_with(word.as_bytes()));
-        let word = word.ok_or_else(|| self.other_kind(found, "true or false"))?;
-        self.position += word.len();
-        Ok(word == "true")
+        self.word(&["true", "false"]).map(|word| word == "true").ok_or_else(|| self.other_kind(found, "true or false"))
     }
 
     /// Whether a text comes next.
@@ -224,14 +221,18 @@ impl<'a> Reader<'a> {
             Some(b'[') => self.array(&mut Self::skip),
             _ if self.at_text() => self.text().map(drop),
             Some(b'-' | b'0'..=b'9') => self.digits("a number").map(drop),
-            _ => match ["true", "false", "null"].into_iter().find(|word| self.rest().starts_with(word.as_bytes())) {
-                Some(word) => {
-                    self.position += word.len();
-                    Ok(())
-                }
+            _ => match self.word(&["true", "false", "null"]) {
+                Some(_) => Ok(()),
                 None => Err(self.error("expected a value")),
             },
         }
+    }
+
+    /// Passes over one of these words.
+    fn word(&mut self, words: &[&'static str]) -> Option<&'static str> {
+        let word = words.iter().copied().find(|word| self.rest().starts_with(word.as_bytes()))?;
+        self.position += word.len();
+        Some(word)
     }
 
     fn rest(&self) -> &'a [u8] {
@@ -324,9 +325,7 @@ impl<'a> Reader<'a> {
         let byte = self.rest().get(1).copied();
         self.position += 2;
         Ok(match byte {
-            Some(b'"') => '"',
-            Some(b'\\') => '\\',
-            Some(b'/') => '/',
+            Some(own @ (b'"' | b'\\' | b'/')) => own.into(),
             Some(b'b') => '\u{8}',
             Some(b'f') => '\u{c}',
             Some(b'n') => '\n',
@@ -399,24 +398,16 @@ pub(crate) fn excerpt(text: &str) -> String {
 pub(crate) fn write_text(text: &str, out: &mut String) {
     out.push('"');
     for character in text.chars() {
-        let escape = match character {
-            '"' => "\\\"",
-            '\\' => "\\\\",
-            '\u{8}' => "\\b",
-            '\u{c}' => "\\f",
-            '\n' => "\\n",
-            '\r' => "\\r",
-            '\t' => "\\t",
-            '\0'..' ' => {
-                out.push_str(&format!("\\u{:04x}", u32::from(character)));
-                continue;
-            }
-            _ => {
-                out.push(character);
-                continue;
-            }
-        };
-        out.push_str(escape);
+        match character {
+            '"' | '\\' => out.extend(['\\', character]),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\0'..' ' => out.push_str(&format!("\\u{:04x}", u32::from(character))),
+            _ => out.push(character),
+        }
     }
     out.push('"');
 }
