@@ -57,7 +57,6 @@ pub mod prediction {
 
 /// Theorems behind the accounting.
 pub mod privacy {
-    pub use crate::privacy::amplification::closed_form::closed_form_epsilon;
     pub use crate::privacy::amplification::inverse::keeps;
     pub use crate::privacy::variation::TotalVariation;
 

@@ -1,6 +1,6 @@
 //! From the guarantee that a batch shall have to whether its reports keep it.
 
-use super::{Blanket, LARGEST_LOCAL, batch_delta, check_reports, closed_form_epsilon, gaussian_points, slack};
+use super::{Blanket, LARGEST_LOCAL, batch_delta, check_reports, gaussian_points, slack};
 use crate::privacy::composition::{Composition, PrivacyLoss};
 use crate::privacy::{Delta, Epsilon, PrivacyError};
 
@@ -11,10 +11,7 @@ use crate::privacy::{Delta, Epsilon, PrivacyError};
 /// [`PrivacyError::Reports`] without reports.
 pub fn keeps(loss: PrivacyLoss, reports: u64, central: Epsilon, delta: Delta) -> Result<bool, PrivacyError> {
     check_reports(reports)?;
-    let pure = |local: Epsilon, blanket: Blanket| {
-        let closed = || closed_form_epsilon(local, reports, delta).is_some_and(|closed| closed <= central);
-        Ok(batch_delta(blanket, reports, central)? <= delta.value() || closed())
-    };
+    let pure = |blanket: Blanket| batch_delta(blanket, reports, central).map(|found| found <= delta.value());
     let approximate = |local: Epsilon, own: Delta| {
         let added = slack(local, own, reports, central.value());
         if local <= central {
@@ -25,8 +22,8 @@ pub fn keeps(loss: PrivacyLoss, reports: u64, central: Epsilon, delta: Delta) ->
             && Blanket::from(local).delta(reports, central.value()) + added <= delta.value()
     };
     match loss {
-        PrivacyLoss::Pure { epsilon } => pure(epsilon, Blanket::from(epsilon)),
-        PrivacyLoss::Cap(cap) => pure(cap.epsilon(), Blanket::from(cap)),
+        PrivacyLoss::Pure { epsilon } => pure(epsilon.into()),
+        PrivacyLoss::Cap(cap) => pure(cap.into()),
         PrivacyLoss::Approximate { epsilon, delta: own } => Ok(approximate(epsilon, own)),
         PrivacyLoss::Gaussian { rho, total_variation } => {
             let mut alone = Composition::default();

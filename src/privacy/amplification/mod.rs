@@ -9,8 +9,7 @@
 //!
 //! | bound | for | theorem |
 //! |---|---|---|
-//! | closed form | every eps0-private randomizer | Feldman, McMillan & Talwar 2021, Theorem III.1 |
-//! | clones | every eps0-private randomizer | the same, computed ([`Blanket`] of an [`Epsilon`]) |
+//! | clones | every eps0-private randomizer | Feldman, McMillan & Talwar 2021, computed ([`Blanket`] of an [`Epsilon`]) |
 //! | blanket | double-cap, signed-cap and norm-cap, from their J and L | Balle, Bell, Gascon & Nissim 2019 ([`Blanket`]) |
 //!
 //! # Approximate randomizers
@@ -24,7 +23,6 @@
 //!    variation of v on both sides costs `(1 + e^epsilon) v`.
 
 mod blanket;
-pub(crate) mod closed_form;
 mod excess;
 pub(crate) mod inverse;
 
@@ -33,7 +31,6 @@ use core::fmt;
 use serde::Serialize;
 
 pub use self::blanket::Blanket;
-pub(crate) use self::closed_form::closed_form_epsilon;
 pub(crate) use self::inverse::keeps;
 use super::calibration::{gaussian_epsilon_of_rho, refined};
 use super::composition::{Composition, PrivacyLoss};
@@ -56,8 +53,8 @@ pub struct BatchGuarantee {
     pub delta: Delta,
     /// The reports in the batch whose senders do not work together with those who see it.
     pub honest_reports: u64,
-    /// The argument that proves it: `closed-form`, `clones` or `blanket` of the module's table, or `local`, where that
-    /// of each report alone is best.
+    /// The argument that proves it: `clones` or `blanket` of the module's table, or `local`, where that of each report
+    /// alone is best.
     pub bound: &'static str,
 }
 
@@ -78,8 +75,6 @@ impl fmt::Display for BatchGuarantee {
 
 /// No amplification: the guarantee of each report.
 const LOCAL: &str = "local";
-/// [`closed_form_epsilon`].
-const CLOSED_FORM: &str = "closed-form";
 /// The [`Blanket`] of an epsilon, which assumes nothing more of the randomizer.
 const CLONES: &str = "clones";
 /// The [`Blanket`] of the numbers of candidates J and L of a double-cap, signed-cap or norm-cap mechanism.
@@ -132,20 +127,11 @@ fn smallest_below(blanket: Blanket, reports: u64, enough: impl Fn(f64, f64) -> b
 
 /// [`batch_epsilon`] for a randomizer that is (`local`, `local_delta`)-private, with the slack above; `None` where
 /// `delta` does not cover it.
-///
-/// # Errors
-/// [`PrivacyError::Reports`] when there are none.
-fn approximate_batch_epsilon(
-    local: Epsilon,
-    local_delta: Delta,
-    reports: u64,
-    delta: Delta,
-) -> Result<Option<Epsilon>, PrivacyError> {
-    check_reports(reports)?;
+fn approximate_batch_epsilon(local: Epsilon, local_delta: Delta, reports: u64, delta: Delta) -> Option<Epsilon> {
     let found = smallest_below(Blanket::from(local), reports, |epsilon, pure| {
         pure + slack(local, local_delta, reports, epsilon) <= delta.value()
     });
-    Ok(found.or_else(|| (local_delta <= delta).then_some(local)))
+    found.or_else(|| (local_delta <= delta).then_some(local))
 }
 
 /// The additional guarantee of an anonymised batch of `reports` honest reports of a mechanism, by the best available
@@ -157,19 +143,19 @@ fn approximate_batch_epsilon(
 pub fn amplify(loss: PrivacyLoss, reports: u64, delta: Delta) -> Result<BatchGuarantee, PrivacyError> {
     check_reports(reports)?;
     let unreachable = PrivacyError::NoFiniteEpsilon(delta.value());
+    let named = |found: Epsilon, local: Epsilon, bound| (found, if found < local { bound } else { LOCAL });
     let (epsilon, bound) = match loss {
-        PrivacyLoss::Pure { epsilon } => pure(epsilon, Blanket::from(epsilon), CLONES, reports, delta)?,
-        PrivacyLoss::Cap(cap) => pure(cap.epsilon(), Blanket::from(cap), BLANKET, reports, delta)?,
+        PrivacyLoss::Pure { epsilon } => named(batch_epsilon(epsilon.into(), reports, delta)?, epsilon, CLONES),
+        PrivacyLoss::Cap(cap) => named(batch_epsilon(cap.into(), reports, delta)?, cap.epsilon(), BLANKET),
         PrivacyLoss::Approximate { epsilon, delta: own } => {
-            let found = approximate_batch_epsilon(epsilon, own, reports, delta)?.ok_or(unreachable)?;
-            (found, if found < epsilon { CLONES } else { LOCAL })
+            named(approximate_batch_epsilon(epsilon, own, reports, delta).ok_or(unreachable)?, epsilon, CLONES)
         }
         PrivacyLoss::Gaussian { rho, total_variation } => {
             let mut alone = Composition::default();
             alone.add(loss, 1)?;
             let alone = alone.epsilon(Some(delta)).ok().map(|alone| (alone.epsilon, LOCAL));
             let found = gaussian_points(rho, total_variation, reports, delta)
-                .filter_map(|(local, own)| approximate_batch_epsilon(local, own, reports, delta).ok()?)
+                .filter_map(|(local, own)| approximate_batch_epsilon(local, own, reports, delta))
                 .map(|epsilon| (epsilon, CLONES));
             let all = alone.into_iter().chain(found);
             all.min_by(|(left, _), (right, _)| left.value().total_cmp(&right.value())).ok_or(unreachable)?
@@ -200,21 +186,6 @@ fn slack(local: Epsilon, own: Delta, reports: u64, epsilon: f64) -> f64 {
     own.value() * (1.0 + (1.0 + libm::exp(epsilon)) * others) * (1.0 + 1e-12)
 }
 
-fn pure(
-    local: Epsilon,
-    blanket: Blanket,
-    bound: &'static str,
-    reports: u64,
-    delta: Delta,
-) -> Result<(Epsilon, &'static str), PrivacyError> {
-    let numerical = batch_epsilon(blanket, reports, delta)?;
-    Ok(match closed_form_epsilon(local, reports, delta) {
-        Some(closed) if closed < numerical => (closed, CLOSED_FORM),
-        _ if numerical < local => (numerical, bound),
-        _ => (local, LOCAL),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -239,7 +210,7 @@ mod tests {
     #[test]
     fn slack_of_approximate_randomizers_is_charged() {
         let pure = batch_epsilon(Blanket::from(epsilon(2.0)), 10_000, delta(1e-6)).unwrap();
-        let at = |own| approximate_batch_epsilon(epsilon(2.0), delta(own), 10_000, delta(1e-6)).unwrap();
+        let at = |own| approximate_batch_epsilon(epsilon(2.0), delta(own), 10_000, delta(1e-6));
         assert!(at(1e-12).unwrap() >= pure && at(1e-12).unwrap().value() < pure.value() * 1.01);
         assert_eq!(at(1e-7), Some(epsilon(2.0)));
         assert_eq!(at(1e-5), None);
@@ -276,33 +247,6 @@ mod tests {
                     }
                 }
             }
-        }
-    }
-
-    #[test]
-    fn the_closed_form_is_that_of_a_hundred_digits_or_a_little_more() {
-        let mut proved = 0;
-        for (inputs, truth) in known("closed_form") {
-            let &[local, reports, d] = inputs else { panic!("{inputs:?}") };
-            let found = closed_form_epsilon(epsilon(local), reports as u64, delta(d));
-            // Nothing is proved where the condition fails.
-            assert_eq!(found.is_some(), truth[1] > 0.0, "{inputs:?}");
-            if let Some(found) = found {
-                assert_rounded_up(found.value(), truth, 3e-13 * truth[1], inputs);
-                proved += 1;
-            }
-        }
-        assert!(proved > 60);
-    }
-
-    /// At the next double above the largest local epsilon nothing is proved; a little below it, something is.
-    #[test]
-    fn the_closed_form_is_for_what_its_condition_allows_only() {
-        for (inputs, [down, up]) in known("closed_form_limit") {
-            let at = |local: f64| closed_form_epsilon(epsilon(local), inputs[0] as u64, delta(inputs[1]));
-            assert_eq!(at(up.max(down.next_up())), None, "{inputs:?} {up}");
-            let below = down - 3e-13 * (1.0 + down);
-            assert!(below <= 0.0 || at(below).is_some(), "{inputs:?} {below}");
         }
     }
 
@@ -396,8 +340,6 @@ mod tests {
         assert_eq!(bound(approximate(1e-6), 2, 1e-6), LOCAL);
         let pure = PrivacyLoss::Pure { epsilon: epsilon(1.0) };
         assert_eq!([bound(pure, 1, 1e-15), bound(pure, 50_000, 1e-6)], [LOCAL, CLONES]);
-        // More reports than the numerical bound looks at.
-        assert_eq!(bound(pure, u64::MAX, 1e-6), CLOSED_FORM);
         let cap = PrivacyLoss::Cap(Cap::new(epsilon(1.0), 64, 13).unwrap());
         assert_eq!([bound(cap, 1, 1e-15), bound(cap, 50_000, 1e-6)], [LOCAL, BLANKET]);
         let gaussian = PrivacyLoss::Gaussian { rho: Rho::new(0.02).unwrap(), total_variation: TotalVariation::ZERO };

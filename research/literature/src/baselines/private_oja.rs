@@ -66,7 +66,7 @@ use super::oja::{RankExtension, restore};
 use super::orthonormal::uniform_start;
 use super::{Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator};
 use ldp_pca::internal::privacy::calibration::{analytic_gaussian_sigma, gaussian_rho};
-use ldp_pca::internal::privacy::{TotalVariation, closed_form_epsilon, keeps};
+use ldp_pca::internal::privacy::{TotalVariation, keeps};
 use ldp_pca::privacy::amplification::amplify;
 use ldp_pca::privacy::composition::PrivacyLoss;
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -397,8 +397,32 @@ impl Run {
     }
 }
 
+/// The closed form for every `local`-private randomizer, or `None` where its condition
+/// `eps0 <= log(n / (16 log(4 / delta)))` fails.
+///
+/// ```text
+/// epsilon = log(1 + (1 - e^-eps0) a / (1 + e^-eps0 / (1 + a))),   a = 8 sqrt(e^eps0 log(4 / delta) / n) + 8 e^eps0 / n
+/// ```
+///
+/// as in the authors' own program (Feldman, McMillan & Talwar 2021; repository `apple/ml-shuffling-amplification`).
+/// It is never below the printed Theorem III.1, which has `(1 - e^-eps0) / (1 + e^-eps0)` before a and asks for
+/// `log(2 / delta)` only. Rounded up.
+fn closed_form_epsilon(local: Epsilon, reports: u64, delta: Delta) -> Option<Epsilon> {
+    const ROUNDING: f64 = 1e-13;
+    let (n, logarithm) = (reports as f64, libm::log(4.0 / delta.value()));
+    if reports == 0 || local.value() > libm::log(n / (16.0 * logarithm) * (1.0 - ROUNDING)) {
+        return None;
+    }
+    let up = libm::exp(local.value());
+    let a = 8.0 * (up * logarithm / n).sqrt() + 8.0 * up / n;
+    let factor = -libm::expm1(-local.value()) / (1.0 + libm::exp(-local.value()) / (1.0 + a));
+    Epsilon::new((libm::log1p(factor * a) * (1.0 + ROUNDING)).min(local.value())).ok()
+}
+
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use chacha20::ChaCha12Rng;
     use rand::SeedableRng;
 
@@ -406,6 +430,37 @@ mod tests {
 
     fn at(epsilon: f64, batches: usize) -> PrivateOja {
         PrivateOja::in_minibatches(Epsilon::new(epsilon).unwrap(), Delta::new(1e-6).unwrap(), batches)
+    }
+
+    /// The cases are inputs and the two doubles around the true result, 0 where the condition fails; and the example
+    /// that the authors publish.
+    #[test]
+    fn the_closed_form_is_that_of_a_hundred_digits_or_a_little_more() {
+        let of = |local, reports, delta| {
+            let (local, delta) = (Epsilon::new(local).unwrap(), Delta::new(delta).unwrap());
+            closed_form_epsilon(local, reports, delta).map(Epsilon::value)
+        };
+        let margins = include_str!("../../../../tests/vectors/accounting/margins.json");
+        let margins: HashMap<String, Vec<Vec<f64>>> = serde_json::from_str(margins).unwrap();
+        for case in &margins["closed_form"] {
+            let &[local, reports, delta, _, truth] = case.as_slice() else { panic!("{case:?}") };
+            match of(local, reports as u64, delta) {
+                Some(found) => assert!(found >= truth && found <= truth * (1.0 + 3e-13), "{case:?}: {found}"),
+                None => assert_eq!(truth, 0.0, "{case:?}"),
+            }
+        }
+        // At the next double above the largest local epsilon nothing is proved; a little below it, something is.
+        for case in &margins["closed_form_limit"] {
+            let &[reports, delta, down, up] = case.as_slice() else { panic!("{case:?}") };
+            assert_eq!(of(up.max(down.next_up()), reports as u64, delta), None, "{case:?}");
+            let below = down - 3e-13 * (1.0 + down);
+            assert!(below <= 0.0 || of(below, reports as u64, delta).is_some(), "{case:?}");
+        }
+        let published = include_str!("../../../../tests/vectors/accounting/published.json");
+        let published: serde_json::Value = serde_json::from_str(published).unwrap();
+        let number = |key: &str| published[key].as_f64().unwrap();
+        let found = of(number("epsilon0"), number("reports") as u64, number("delta")).unwrap();
+        assert!((-1e-15..1e-12).contains(&(found / number("closed_form") - 1.0)), "{found}");
     }
 
     #[test]
