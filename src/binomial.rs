@@ -58,7 +58,7 @@ fn slack(trials: u64) -> f64 {
 }
 
 /// P[Bin(`trials`, p) >= `count`] for `count` >= trials p, where `complement` = 1 - p.
-fn at_least(trials: u64, count: u64, p: f64, complement: f64) -> f64 {
+pub(crate) fn at_least(trials: u64, count: u64, p: f64, complement: f64) -> f64 {
     if p <= 0.0 {
         return 0.0;
     }

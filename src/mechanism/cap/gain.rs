@@ -27,6 +27,7 @@ use std::sync::{Mutex, PoisonError};
 use super::candidates::OFFSET_VARIANCE;
 use super::coordinate::Coordinate;
 use super::sphere::Sphere;
+use crate::binomial::at_least;
 use crate::privacy::Epsilon;
 
 /// Means of earlier caps, by J, L and m. They do not depend on epsilon, so a sweep over it, or the search for a cap,
@@ -144,16 +145,17 @@ fn known_top_means(candidates: u32, cap: u32, rows: Option<usize>, signed: bool)
 /// The mean of the L largest of J independent squares of a coordinate or, if signed, coordinates, and that of their
 /// squares.
 fn top_means(candidates: u32, cap: u32, coordinate: &Coordinate, signed: bool) -> [f64; 2] {
-    let at_most = BinomialTail::new(candidates - 1, cap - 1);
+    // Of the others, fewer than the cap has members exceed it.
+    let in_cap = |exceeded| at_most(candidates - 1, cap - 1, exceeded);
     let mut sums = [0.0; 2];
     for node in coordinate.nodes() {
         let [first, second] = if signed {
             // The coordinate has either sign.
             let above = 0.5 * node.exceeded;
-            let [up, down] = [above, 1.0 - above].map(|exceeded| 0.5 * node.weight * at_most.probability(exceeded));
+            let [up, down] = [above, 1.0 - above].map(|exceeded| 0.5 * node.weight * in_cap(exceeded));
             [node.square.sqrt() * (up - down), node.square * (up + down)]
         } else {
-            let first = node.weight * node.square * at_most.probability(node.exceeded);
+            let first = node.weight * node.square * in_cap(node.exceeded);
             [first, first * node.square]
         };
         sums[0] += first;
@@ -162,56 +164,13 @@ fn top_means(candidates: u32, cap: u32, coordinate: &Coordinate, signed: bool) -
     sums.map(|sum| f64::from(candidates) / f64::from(cap) * sum)
 }
 
-/// P[Binomial(trials, p) <= most] for many p.
-pub(in crate::mechanism) struct BinomialTail {
-    trials: u32,
-    most: u32,
-    /// The logarithms of the numbers of ways to choose `most`, and one more, of the trials.
-    log_ways: [f64; 2],
-}
-
-impl BinomialTail {
-    pub(in crate::mechanism) fn new(trials: u32, most: u32) -> Self {
-        let log_ways = |count: u32| {
-            let (n, k) = (f64::from(trials), f64::from(count));
-            libm::lgamma(n + 1.0) - libm::lgamma(k + 1.0) - libm::lgamma(n - k + 1.0)
-        };
-        Self { trials, most, log_ways: [log_ways(most.min(trials)), log_ways((most + 1).min(trials))] }
-    }
-
-    /// By summing the shorter tail from its largest term on.
-    pub(in crate::mechanism) fn probability(&self, p: f64) -> f64 {
-        let &Self { trials, most, log_ways } = self;
-        if most >= trials || p <= 0.0 {
-            return 1.0;
-        }
-        if p >= 1.0 {
-            return 0.0;
-        }
-        let odds = p / (1.0 - p);
-        let n = f64::from(trials);
-        let term = |count: u32, log_ways: f64| {
-            let k = f64::from(count);
-            (log_ways + k * p.ln() + (n - k) * (-p).ln_1p()).exp()
-        };
-        let is_lower = f64::from(most) < n * p;
-        let (mut count, last, log_ways) =
-            if is_lower { (most, 0, log_ways[0]) } else { (most + 1, trials, log_ways[1]) };
-        let (mut current, mut total) = (term(count, log_ways), 0.0);
-        while current > 1e-18 * total || total == 0.0 {
-            total += current;
-            if count == last || current == 0.0 {
-                break;
-            }
-            if is_lower {
-                current *= f64::from(count) / f64::from(trials - count + 1) / odds;
-                count -= 1;
-            } else {
-                current *= f64::from(trials - count) / f64::from(count + 1) * odds;
-                count += 1;
-            }
-        }
-        if is_lower { total } else { 1.0 - total }
+/// P[Binomial(`trials`, p) <= `most`], for `most` below `trials`, from the shorter tail.
+pub(in crate::mechanism) fn at_most(trials: u32, most: u32, p: f64) -> f64 {
+    let (n, k, complement) = (u64::from(trials), u64::from(most), 1.0 - p);
+    if f64::from(most) < f64::from(trials) * p {
+        at_least(n, n - k, complement, p)
+    } else {
+        1.0 - at_least(n, k + 1, p, complement)
     }
 }
 
@@ -289,7 +248,7 @@ mod tests {
                     sum += way * p.powi(count as i32) * (1.0 - p).powi((trials - count) as i32);
                     way *= f64::from(trials - count) / f64::from(count + 1);
                 }
-                let found = BinomialTail::new(trials, most).probability(p);
+                let found = at_most(trials, most, p);
                 // Below a half it is a sum, with a relative error; above, it is one minus a sum.
                 let close = if f64::from(most) < f64::from(trials) * p { 1e-11 * sum } else { 2e-13 };
                 assert!((found - sum).abs() <= close, "{trials} {most} {p}: {found} {sum}");

@@ -18,7 +18,7 @@
 
 use nalgebra::DMatrix;
 
-use crate::mechanism::cap::gain::{BinomialTail, moments_along};
+use crate::mechanism::cap::gain::{at_most, moments_along};
 use crate::mechanism::cap::sphere::Sphere;
 use crate::mechanism::cap::table::{OFFSET_STEP, TABLE_DEVIATION, TABLE_SECOND_MOMENT, of_magnitudes};
 
@@ -157,13 +157,13 @@ impl Scores {
         let (share, m) = (f64::from(cap) / f64::from(candidates), self.rows as f64);
         // q is 1: the mean over the cap.
         let gain = (moments_along(candidates, cap, 1.0, self.rows)[0] - 1.0) * share * m / (m - 1.0);
-        let tail = BinomialTail::new(candidates - 1, cap - 1);
         let (mut exceeded, mut means) = (0.0, [0.0; 3]);
         for slice in &self.slices {
             // Within a slice, which may be one direction of many vectors, each is as likely to come first.
             let parts = if slice[0] < 1e-6 { 1 } else { 16 };
             let within = |part: u32| exceeded + slice[0] * (f64::from(part) + 0.5) / f64::from(parts);
-            let b = (0..parts).map(|part| tail.probability(within(part).min(1.0))).sum::<f64>() / f64::from(parts);
+            let first = |part| at_most(candidates - 1, cap - 1, within(part).min(1.0));
+            let b = (0..parts).map(first).sum::<f64>() / f64::from(parts);
             exceeded += slice[0];
             means.iter_mut().zip(&slice[1..]).for_each(|(mean, moment)| *mean += b * moment);
             // Whoever scores less comes first even less often.
