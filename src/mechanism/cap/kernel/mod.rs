@@ -57,6 +57,19 @@ enum Variant {
     Avx512(avx512::Avx512),
 }
 
+/// What is done with the kernel of a path, whichever it is.
+macro_rules! of_variant {
+    ($path:ident, $kernel:ident => $work:expr) => {
+        match $path.0 {
+            Variant::Portable($kernel) => $work,
+            #[cfg(target_arch = "x86_64")]
+            Variant::Avx2($kernel) => $work,
+            #[cfg(target_arch = "x86_64")]
+            Variant::Avx512($kernel) => $work,
+        }
+    };
+}
+
 impl Path {
     /// All variants that this machine can run, the fastest last.
     pub fn available() -> impl DoubleEndedIterator<Item = Self> {
@@ -116,13 +129,7 @@ impl Path {
         sums: &mut [i64],
         threads: NonZeroUsize,
     ) {
-        match self.0 {
-            Variant::Portable(kernel) => products::accumulate(kernel, task_key, rows, reports, sums, threads),
-            #[cfg(target_arch = "x86_64")]
-            Variant::Avx2(kernel) => products::accumulate(kernel, task_key, rows, reports, sums, threads),
-            #[cfg(target_arch = "x86_64")]
-            Variant::Avx512(kernel) => products::accumulate(kernel, task_key, rows, reports, sums, threads),
-        }
+        of_variant!(self, kernel => products::accumulate(kernel, task_key, rows, reports, sums, threads));
     }
 
     /// Adds each report's vector of signs, named by id and index, to `sums`, one for each coordinate, a multiple of
@@ -135,13 +142,7 @@ impl Path {
             // Slower, but less to download.
             return reports.iter().for_each(|(id, index)| Signs::new(task_key, *id, sums.len()).add(*index, sums));
         }
-        match self.0 {
-            Variant::Portable(kernel) => signs::add(kernel, task_key, reports, sums, threads),
-            #[cfg(target_arch = "x86_64")]
-            Variant::Avx2(kernel) => signs::add(kernel, task_key, reports, sums, threads),
-            #[cfg(target_arch = "x86_64")]
-            Variant::Avx512(kernel) => signs::add(kernel, task_key, reports, sums, threads),
-        }
+        of_variant!(self, kernel => signs::add(kernel, task_key, reports, sums, threads));
     }
 }
 
@@ -159,12 +160,23 @@ const QUAD: usize = 4;
 struct Tile([[i32; SIDE]; SIDE]);
 
 /// The names of sixteen keystream blocks under one task, word by word.
+#[derive(Default)]
 #[repr(C, align(64))]
 struct Lanes {
     /// The words of the report ids.
     id: [[u32; LANES]; 4],
     /// The block numbers, lower word first.
     position: [[u32; LANES]; 2],
+}
+
+impl Lanes {
+    /// Names a block in one of the lanes.
+    #[inline(always)]
+    fn name(&mut self, lane: usize, id: &[u32; 4], position: u64) {
+        self.id.iter_mut().zip(id).for_each(|(lanes, word)| lanes[lane] = *word);
+        self.position[0][lane] = position as u32;
+        self.position[1][lane] = (position >> 32) as u32;
+    }
 }
 
 /// The words of half a key.
@@ -327,13 +339,7 @@ mod tests {
     #[test]
     fn sums_of_the_largest_magnitudes_do_not_overflow() {
         for path in Path::available() {
-            match path.0 {
-                Variant::Portable(kernel) => extreme_products_are_exact(kernel),
-                #[cfg(target_arch = "x86_64")]
-                Variant::Avx2(kernel) => extreme_products_are_exact(kernel),
-                #[cfg(target_arch = "x86_64")]
-                Variant::Avx512(kernel) => extreme_products_are_exact(kernel),
-            }
+            of_variant!(path, kernel => extreme_products_are_exact(kernel));
         }
     }
 

@@ -107,18 +107,14 @@ pub(super) fn expand<K: Kernel>(
     blocks: usize,
     candidates: &mut [[i8; PER_BLOCK]],
 ) {
-    let mut lanes = Lanes { id: [[0; LANES]; 4], position: [[0; LANES]; 2] };
+    let mut lanes = Lanes::default();
     let mut outs = candidates.as_chunks_mut().0.iter_mut();
     let mut lane = 0;
     for (id, index) in reports {
         let id = words(id.as_bytes());
         let start = u64::from(*index) * blocks as u64;
         for position in start..start + blocks as u64 {
-            for (lanes, word) in lanes.id.iter_mut().zip(id) {
-                lanes[lane] = word;
-            }
-            lanes.position[0][lane] = position as u32;
-            lanes.position[1][lane] = (position >> 32) as u32;
+            lanes.name(lane, &id, position);
             lane += 1;
             if lane == LANES {
                 lane = 0;

@@ -36,14 +36,9 @@ struct Named {
 
 impl Named {
     fn new(reports: &[(ReportId, u32)], blocks: u64) -> Self {
-        let mut named = Self { lanes: Lanes { id: [[0; LANES]; 4], position: [[0; LANES]; 2] }, exists: [0; LANES] };
+        let mut named = Self { lanes: Lanes::default(), exists: [0; LANES] };
         for (lane, (id, index)) in reports.iter().enumerate() {
-            for (lanes, word) in named.lanes.id.iter_mut().zip(words(id.as_bytes())) {
-                lanes[lane] = word;
-            }
-            let position = u64::from(*index) * blocks;
-            named.lanes.position[0][lane] = position as u32;
-            named.lanes.position[1][lane] = (position >> 32) as u32;
+            named.lanes.name(lane, &words(id.as_bytes()), u64::from(*index) * blocks);
             named.exists[lane] = u32::MAX;
         }
         named
