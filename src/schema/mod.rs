@@ -810,11 +810,7 @@ mod tests {
             assert_eq!(Schema::from_json(&text).unwrap(), schema);
         }
         for bad in [
-            r#"{"columns":[]}"#,
             r#"{"columns":[{"name":"a","type":"numeric","offset":0,"scale":0}]}"#,
-            r#"{"columns":[{"name":"","type":"numeric","offset":0,"scale":1}]}"#,
-            r#"{"columns":[{"name":"a","label":"","type":"numeric","offset":0,"scale":1}]}"#,
-            r#"{"columns":[{"name":"a","type":"categorical","values":["v","v"],"unseen":"zero"}]}"#,
             r#"{"columns":[{"name":"a","type":"categorical","values":["v"],"unseen":"error"}]}"#,
             r#"{"columns":[{"name":"a","type":"numeric","offset":0,"scale":1}],"extra":1}"#,
         ] {

@@ -1,4 +1,4 @@
-//! Laws of the Fantope projection and the sparse solver, on inputs biased to ties, zeros and extreme ranks.
+//! Laws of soft thresholding and the sparse solver, on inputs biased to ties, zeros and extreme ranks.
 
 use ldp_pca::recovery::{
     FantopeProblem, FantopeSolver, Penalty, Rank, SolverSettings, SolverStatus, project_onto_fantope, soft_threshold,
@@ -46,38 +46,6 @@ fn tied_reflection(direction: &[f64]) -> DMatrix<f64> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
-
-    #[test]
-    fn projection_is_feasible_and_idempotent(
-        (matrix, rank) in matrix_and_rank(),
-        scale in prop::sample::select(vec![1e-6, 1.0, 1e6]),
-    ) {
-        let matrix = matrix * scale;
-        let rank = Rank::new(rank).unwrap();
-        let projection = project_onto_fantope(&matrix, rank).unwrap();
-        let problem = FantopeProblem::new(&matrix, rank, Penalty::ZERO).unwrap();
-        prop_assert!(problem.infeasibility(&projection.matrix).unwrap() <= 1e-12);
-        prop_assert!((projection.weights.sum() - rank.value() as f64).abs() <= 1e-13);
-        let again = project_onto_fantope(&projection.matrix, rank).unwrap().matrix;
-        prop_assert!((again - &projection.matrix).norm() <= 1e-12);
-    }
-
-    /// `⟨A − P(A), F − P(A)⟩ ≤ 0` for every feasible `F` characterises the projection.
-    #[test]
-    fn projection_satisfies_its_variational_inequality(
-        (matrix, rank) in matrix_and_rank(),
-        seeds in prop::collection::vec(-2.0..2.0, 81),
-    ) {
-        let rank = Rank::new(rank).unwrap();
-        let projection = project_onto_fantope(&matrix, rank).unwrap().matrix;
-        let outward = &matrix - &projection;
-        let somewhere = symmetric(matrix.nrows(), &seeds);
-        // The worst feasible point is the best one for the linear functional itself.
-        for other in [&somewhere, &(&outward * 1e3), &(&outward * 1e9), &-&matrix] {
-            let feasible = project_onto_fantope(other, rank).unwrap().matrix;
-            prop_assert!(outward.dot(&(feasible - &projection)) <= 1e-11);
-        }
-    }
 
     #[test]
     fn soft_threshold_splits_a_matrix_into_a_shrunk_and_a_clipped_part(

@@ -343,14 +343,6 @@ fn zero_and_constant_matrices_have_a_defined_solution() {
     }
 }
 
-#[test]
-fn eigenvalues_tied_at_the_rank_still_get_a_certificate() {
-    // Two equal blocks compete for one component.
-    let block = |i: usize, j: usize| if i / 3 == j / 3 { 1.0 } else { 0.05 };
-    let problem = problem(&DMatrix::from_fn(6, 6, block), 1, 0.2);
-    assert_certified(&problem, &solve(&problem));
-}
-
 /// From the largest off-diagonal entry up, and not below it, the solution is on the diagonal and its bound is its
 /// value, but for rounding. Its proof is a dual matrix that cancels all it may.
 #[test]
