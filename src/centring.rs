@@ -61,7 +61,7 @@ use nalgebra::DMatrix;
 use serde::Serialize;
 
 use crate::decimal::{Decimal, Json};
-use crate::json::{Read, Reader};
+use crate::json::{Read, Reader, read_object};
 use crate::record::BoundedRecord;
 
 /// The weights a task may have. Outside, the smaller of the two parts of a record would drown in the rounding of
@@ -201,12 +201,10 @@ impl Default for Centring {
 /// The JSON form.
 impl Centring {
     pub(crate) fn read(reader: &mut Reader<'_>) -> Read<Self> {
-        let mut weight = None;
-        reader.object(&mut |reader, field| match field {
-            "weight" => reader.once(field, &mut weight, Reader::number),
-            _ => Err(reader.unknown_field(field, "centring has 'weight' alone")),
-        })?;
-        Self::new(reader.required("weight", weight)?).map_err(|error| reader.refused(&error))
+        read_object!(reader, "centring has 'weight' alone", has {
+            "weight" => weight: Reader::number,
+        });
+        Self::new(weight).map_err(|error| reader.refused(&error))
     }
 
     pub(crate) fn write(self, out: &mut String) {

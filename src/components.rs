@@ -29,7 +29,7 @@
 
 use crate::decimal::Json;
 use crate::identity::TaskDigest;
-use crate::json::{self, Read, Reader, write_array, write_text};
+use crate::json::{self, Read, Reader, read_object, write_array, write_text};
 use crate::record::{BoundedRecord, Bounding, RecordError};
 use crate::recovery::{Answer, Method};
 use crate::schema::Schema;
@@ -137,39 +137,24 @@ impl PublishedComponents {
 
     /// The document, and its names of the features. `null` is not a second way of leaving a field out.
     fn read(reader: &mut Reader<'_>) -> Read<(Self, Vec<String>)> {
-        let (mut version, mut task, mut schema, mut bounding, mut names) = (None, None, None, None, None);
-        let (mut records, mut mean, mut total_variance, mut noise_edge) = (None, None, None, None);
-        let (mut components, mut prediction) = (None, None);
-        reader.object(&mut |reader, field| match field {
-            "version" => reader.once(field, &mut version, Reader::integer),
-            "task" => reader.once(field, &mut task, Reader::parsed),
-            "schema" => reader.once(field, &mut schema, Schema::read),
-            "bounding" => reader.once(field, &mut bounding, Bounding::read),
-            "feature_names" => reader.once(field, &mut names, |reader| reader.list(Reader::text)),
-            "records" => reader.once(field, &mut records, |reader| reader.whole(&(1..=MAX_RECORDS as i64))),
-            "mean" => reader.once(field, &mut mean, |reader| reader.list(Reader::number)),
-            "total_variance" => reader.once(field, &mut total_variance, Reader::number),
-            "noise_edge" => reader.once(field, &mut noise_edge, Reader::number),
-            "components" => reader.once(field, &mut components, |reader| reader.list(Component::read)),
-            "prediction" => reader.once(field, &mut prediction, Predicted::read),
-            _ => Err(reader.unknown_field(
-                field,
-                "components have 'version', 'task', 'schema', 'bounding', 'feature_names', 'records', 'noise_edge' and \
-                 'components', and may have 'mean', 'total_variance' and 'prediction'",
-            )),
-        })?;
-        let found = Self {
-            task: reader.required("task", task)?,
-            schema: reader.required("schema", schema)?,
-            bounding: reader.required("bounding", bounding)?,
-            records: reader.required("records", records)? as u64,
-            mean,
-            total_variance,
-            noise_edge: reader.required("noise_edge", noise_edge)?,
-            components: reader.required("components", components)?,
-            prediction,
-        };
-        Ok((found, reader.required("feature_names", names)?))
+        const FIELDS: &str = "components have 'version', 'task', 'schema', 'bounding', 'feature_names', 'records', \
+                              'noise_edge' and 'components', and may have 'mean', 'total_variance' and 'prediction'";
+        read_object!(reader, FIELDS, has {
+            "task" => task: Reader::parsed,
+            "schema" => schema: Schema::read,
+            "bounding" => bounding: Bounding::read,
+            "records" => records: |reader| reader.whole(&(1..=MAX_RECORDS as i64)).map(|count| count as u64),
+            "noise_edge" => noise_edge: Reader::number,
+            "components" => components: |reader| reader.list(Component::read),
+            "feature_names" => names: |reader| reader.list(Reader::text),
+        } may_have {
+            "version" => version: Reader::integer,
+            "mean" => mean: |reader| reader.list(Reader::number),
+            "total_variance" => total_variance: Reader::number,
+            "prediction" => prediction: Predicted::read,
+        });
+        let found = Self { task, schema, bounding, records, mean, total_variance, noise_edge, components, prediction };
+        Ok((found, names))
     }
 }
 
@@ -263,14 +248,11 @@ impl PublishedComponents {
 
 impl Component {
     fn read(reader: &mut Reader<'_>) -> Read<Self> {
-        let (mut loadings, mut variance) = (None, None);
-        reader.object(&mut |reader, field| match field {
-            "loadings" => reader.once(field, &mut loadings, |reader| reader.list(Reader::number)),
-            "variance" => reader.once(field, &mut variance, |reader| reader.nullable(Reader::number)),
-            _ => Err(reader.unknown_field(field, "a component has 'loadings' and 'variance'")),
-        })?;
-        let loadings = reader.required("loadings", loadings)?;
-        Ok(Self { loadings, variance: reader.required("variance", variance)? })
+        read_object!(reader, "a component has 'loadings' and 'variance'", has {
+            "loadings" => loadings: |reader| reader.list(Reader::number),
+            "variance" => variance: |reader| reader.nullable(Reader::number),
+        });
+        Ok(Self { loadings, variance })
     }
 
     fn write(&self, out: &mut String) {
@@ -285,13 +267,12 @@ impl Component {
 
 impl Predicted {
     fn read(reader: &mut Reader<'_>) -> Read<Self> {
-        let (mut share_found, mut sin_theta_squared) = (None, None);
-        reader.object(&mut |reader, field| match field {
-            "share_found" => reader.once(field, &mut share_found, Reader::number),
-            "sin_theta_squared" => reader.once(field, &mut sin_theta_squared, Reader::number),
-            _ => Err(reader.unknown_field(field, "a prediction has 'sin_theta_squared' and maybe 'share_found'")),
-        })?;
-        Ok(Self { share_found, sin_theta_squared: reader.required("sin_theta_squared", sin_theta_squared)? })
+        read_object!(reader, "a prediction has 'sin_theta_squared' and maybe 'share_found'", has {
+            "sin_theta_squared" => sin_theta_squared: Reader::number,
+        } may_have {
+            "share_found" => share_found: Reader::number,
+        });
+        Ok(Self { share_found, sin_theta_squared })
     }
 }
 

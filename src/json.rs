@@ -48,6 +48,27 @@ macro_rules! deserialize_as_json {
 
 pub(crate) use deserialize_as_json;
 
+/// Reads an object into a variable for each field: a value of those that it `has`, an `Option` of those that it
+/// `may_have`. The error for any other field says what is `known`.
+macro_rules! read_object {
+    (
+        $reader:ident, $known:expr,
+        has { $($needed_name:literal => $needed:ident: $needed_value:expr,)+ }
+        $(may_have { $($name:literal => $slot:ident: $value:expr,)+ })?
+    ) => {
+        $(let mut $needed = None;)+
+        $($(let mut $slot = None;)+)?
+        $reader.object(&mut |reader, field| match field {
+            $($needed_name => reader.once(field, &mut $needed, $needed_value),)+
+            $($($name => reader.once(field, &mut $slot, $value),)+)?
+            _ => Err(reader.unknown_field(field, $known)),
+        })?;
+        $(let $needed = $reader.required($needed_name, $needed)?;)+
+    };
+}
+
+pub(crate) use read_object;
+
 impl<'a> Reader<'a> {
     /// An object, whose fields `field` reads one by one: it must read the value.
     pub(crate) fn object(&mut self, field: &mut dyn FnMut(&mut Self, &str) -> Read<()>) -> Read<()> {

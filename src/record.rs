@@ -5,7 +5,7 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::decimal::{Decimal, Json};
-use crate::json::{Read, Reader};
+use crate::json::{Read, Reader, read_object};
 use crate::privacy::checked_number;
 
 /// The rule that brings a record into the unit ball. It is public, part of the task, and the same for everybody.
@@ -52,13 +52,12 @@ impl Bounding {
 
     pub(crate) fn read(reader: &mut Reader<'_>) -> Read<Self> {
         const FIELDS: &str = "bounding has 'type', and 'radius' where it is 'clip'";
-        let (mut kind, mut radius) = (None, None);
-        reader.object(&mut |reader, field| match field {
-            "type" => reader.once(field, &mut kind, Reader::text),
-            "radius" => reader.once(field, &mut radius, Reader::checked),
-            _ => Err(reader.unknown_field(field, FIELDS)),
-        })?;
-        match reader.required("type", kind)?.as_str() {
+        read_object!(reader, FIELDS, has {
+            "type" => kind: Reader::text,
+        } may_have {
+            "radius" => radius: Reader::checked,
+        });
+        match kind.as_str() {
             "unit-norm" => reader.absent("radius", &radius, FIELDS).map(|()| Self::UnitNorm),
             "clip" => Ok(Self::Clip { radius: reader.required("radius", radius)? }),
             other => Err(reader.unknown_value(other, "bounding is 'unit-norm' or 'clip'")),

@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer, ser::Error};
 use sha2::{Digest, Sha256};
 
 use crate::centring::{Centring, CentringError};
-use crate::json::{self, Read, Reader, deserialize_as_json, excerpt, write_text};
+use crate::json::{self, Read, Reader, deserialize_as_json, excerpt, read_object, write_text};
 use crate::mechanism::{LocalRandomizer, Mechanism, MechanismError, MechanismSpec};
 use crate::privacy::{Epsilon, Guarantee};
 use crate::record::{BoundedRecord, Bounding, RecordError};
@@ -371,36 +371,21 @@ pub(crate) fn read_version(reader: &mut Reader<'_>) -> Read<u32> {
 impl TaskDocument {
     /// Reads the document. `null` is not a second way of leaving a field out.
     fn read(reader: &mut Reader<'_>) -> Read<Self> {
-        let (mut version, mut schema, mut bounding) = (None, None, None);
-        let (mut centring, mut refinement, mut mechanism, mut period, mut folds) = (None, None, None, None, None);
-        reader.object(&mut |reader, field| match field {
-            "version" => reader.once(field, &mut version, Reader::integer),
-            "schema" => reader.once(field, &mut schema, Schema::read),
-            "bounding" => reader.once(field, &mut bounding, Bounding::read),
-            "centring" => reader.once(field, &mut centring, Centring::read),
-            "refinement" => reader.once(field, &mut refinement, Refinement::read),
-            "mechanism" => reader.once(field, &mut mechanism, MechanismSpec::read),
-            "period" => reader.once(field, &mut period, |reader| {
-                checked_period(reader.text()?).map_err(|error| reader.refused(&error))
-            }),
-            "folds" => reader.once(field, &mut folds, |reader| {
-                Folds::new(reader.integer()?).map_err(|error| reader.refused(&error))
-            }),
-            _ => Err(reader.unknown_field(
-                field,
-                "a task has 'version', 'schema', 'bounding', 'mechanism' and 'folds', and may have 'period', and \
-                 'centring' or 'refinement'",
-            )),
-        })?;
-        Ok(Self {
-            schema: reader.required("schema", schema)?,
-            bounding: reader.required("bounding", bounding)?,
-            centring,
-            refinement: refinement.map(Arc::new),
-            mechanism: reader.required("mechanism", mechanism)?,
-            period,
-            folds: reader.required("folds", folds)?,
-        })
+        const FIELDS: &str = "a task has 'version', 'schema', 'bounding', 'mechanism' and 'folds', and may have \
+                              'period', and 'centring' or 'refinement'";
+        read_object!(reader, FIELDS, has {
+            "schema" => schema: Schema::read,
+            "bounding" => bounding: Bounding::read,
+            "mechanism" => mechanism: MechanismSpec::read,
+            "folds" => folds: |reader| Folds::new(reader.integer()?).map_err(|error| reader.refused(&error)),
+        } may_have {
+            "version" => version: Reader::integer,
+            "centring" => centring: Centring::read,
+            "refinement" => refinement: Refinement::read,
+            "period" => period: |reader| checked_period(reader.text()?).map_err(|error| reader.refused(&error)),
+        });
+        let refinement = refinement.map(Arc::new);
+        Ok(Self { schema, bounding, centring, refinement, mechanism, period, folds })
     }
 
     /// The canonical JSON: fields in this order, no spaces, shortest decimals.

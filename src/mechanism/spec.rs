@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::cap::MAX_CANDIDATES;
 use super::{Calibration, DoubleCap, Gaussian, Mechanism, MechanismError};
 use crate::decimal::Json;
-use crate::json::{Read, Reader};
+use crate::json::{Read, Reader, read_object};
 use crate::privacy::{Delta, Epsilon};
 use crate::record::Bounding;
 
@@ -106,22 +106,19 @@ impl MechanismSpec {
         MechanismError::NoMoments { name: NORM_CAP, about: "the lengths of records" };
 
     pub(crate) fn read(reader: &mut Reader<'_>) -> Read<Self> {
-        let (mut kind, mut epsilon, mut delta, mut calibration) = (None, None, None, None);
-        let (mut candidates, mut cap) = (None, None);
-        reader.object(&mut |reader, field| match field {
-            "type" => reader.once(field, &mut kind, Reader::text),
-            "epsilon" => reader.once(field, &mut epsilon, Reader::checked),
-            "delta" => reader.once(field, &mut delta, Reader::checked),
-            "calibration" => reader.once(field, &mut calibration, |reader| match reader.text()?.as_str() {
+        read_object!(reader, FIELDS, has {
+            "type" => kind: Reader::text,
+        } may_have {
+            "epsilon" => epsilon: Reader::checked,
+            "delta" => delta: Reader::checked,
+            "calibration" => calibration: |reader| match reader.text()?.as_str() {
                 "analytic" => Ok(Calibration::Analytic),
                 "paper" => Ok(Calibration::Paper),
                 other => Err(reader.unknown_value(other, "'calibration' is 'analytic' or 'paper'")),
-            }),
-            "candidates" => reader.once(field, &mut candidates, Reader::integer),
-            "cap" => reader.once(field, &mut cap, Reader::integer),
-            _ => Err(reader.unknown_field(field, FIELDS)),
-        })?;
-        let kind = reader.required("type", kind)?;
+            },
+            "candidates" => candidates: Reader::integer,
+            "cap" => cap: Reader::integer,
+        });
         let epsilon = reader.required("epsilon", epsilon);
         let capped: fn(Epsilon, u32, u32) -> Self = match kind.as_str() {
             "double-cap" => |epsilon, candidates, cap| Self::DoubleCap { epsilon, candidates, cap },

@@ -6,7 +6,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::{Column, ColumnKind, Dialect, Schema, SchemaError, Unseen};
 use crate::decimal::Json;
-use crate::json::{self, Read, Reader, deserialize_as_json, write_array, write_text};
+use crate::json::{self, Read, Reader, deserialize_as_json, read_object, write_array, write_text};
 
 const FIELDS: &str = "a column has 'name', 'type' and maybe 'label', a numeric one 'offset' and 'scale', a categorical \
                       one 'values' and 'unseen'";
@@ -31,13 +31,12 @@ impl Schema {
     }
 
     pub(crate) fn read(reader: &mut Reader<'_>) -> Read<Self> {
-        let (mut columns, mut dialect) = (None, None);
-        reader.object(&mut |reader, field| match field {
-            "columns" => reader.once(field, &mut columns, |reader| reader.list(Column::read)),
-            "dialect" => reader.once(field, &mut dialect, Dialect::read),
-            _ => Err(reader.unknown_field(field, "a schema has 'columns' and maybe 'dialect'")),
-        })?;
-        let schema = Self::new(reader.required("columns", columns)?).map_err(|error| reader.refused(&error))?;
+        read_object!(reader, "a schema has 'columns' and maybe 'dialect'", has {
+            "columns" => columns: |reader| reader.list(Column::read),
+        } may_have {
+            "dialect" => dialect: Dialect::read,
+        });
+        let schema = Self::new(columns).map_err(|error| reader.refused(&error))?;
         Ok(schema.with_dialect(dialect.unwrap_or_default()))
     }
 
@@ -53,24 +52,17 @@ impl Schema {
 
 impl Dialect {
     fn read(reader: &mut Reader<'_>) -> Read<Self> {
-        const FIELDS: &str = "a dialect has 'header', 'separator' and 'decimal_comma'";
-        let (mut header, mut separator, mut decimal_comma) = (None, None, None);
-        reader.object(&mut |reader, field| match field {
-            "header" => reader.once(field, &mut header, Reader::boolean),
-            "separator" => reader.once(field, &mut separator, |reader| {
+        read_object!(reader, "a dialect has 'header', 'separator' and 'decimal_comma'", has {
+            "header" => header: Reader::boolean,
+            "separator" => separator: |reader| {
                 let text = reader.text()?;
                 let mut letters = text.chars();
                 let letter = letters.next().filter(|letter| Self::separates(*letter) && letters.next().is_none());
                 letter.ok_or_else(|| reader.unknown_value(&text, "give one character that no number or quote has"))
-            }),
-            "decimal_comma" => reader.once(field, &mut decimal_comma, Reader::boolean),
-            _ => Err(reader.unknown_field(field, FIELDS)),
-        })?;
-        Ok(Self {
-            header: reader.required("header", header)?,
-            separator: reader.required("separator", separator)?,
-            decimal_comma: reader.required("decimal_comma", decimal_comma)?,
-        })
+            },
+            "decimal_comma" => decimal_comma: Reader::boolean,
+        });
+        Ok(Self { header, separator, decimal_comma })
     }
 
     fn write(self, out: &mut String) {
@@ -82,26 +74,21 @@ impl Dialect {
 
 impl Column {
     fn read(reader: &mut Reader<'_>) -> Read<Self> {
-        let (mut kind, mut name, mut label, mut offset, mut scale) = (None, None, None, None, None);
-        let (mut values, mut unseen) = (None, None);
-        reader.object(&mut |reader, field| match field {
-            "type" => reader.once(field, &mut kind, Reader::text),
-            "name" => reader.once(field, &mut name, Reader::text),
-            "label" => reader.once(field, &mut label, Reader::text),
-            "offset" => reader.once(field, &mut offset, Reader::number),
-            "scale" => reader.once(field, &mut scale, Reader::number),
-            "values" => reader.once(field, &mut values, |reader| reader.list(Reader::text)),
-            "unseen" => {
-                reader.once(field, &mut unseen, |reader| match reader.text()?.as_str() {
-                    "zero" => Ok(Unseen::Zero),
-                    "other" => Ok(Unseen::Other),
-                    other => Err(reader
-                        .unknown_value(other, "'unseen' is 'zero' or 'other' (no record may be refused for a value)")),
-                })
-            }
-            _ => Err(reader.unknown_field(field, FIELDS)),
-        })?;
-        let kind = reader.required("type", kind)?;
+        read_object!(reader, FIELDS, has {
+            "type" => kind: Reader::text,
+        } may_have {
+            "name" => name: Reader::text,
+            "label" => label: Reader::text,
+            "offset" => offset: Reader::number,
+            "scale" => scale: Reader::number,
+            "values" => values: |reader| reader.list(Reader::text),
+            "unseen" => unseen: |reader| match reader.text()?.as_str() {
+                "zero" => Ok(Unseen::Zero),
+                "other" => Ok(Unseen::Other),
+                other => Err(reader
+                    .unknown_value(other, "'unseen' is 'zero' or 'other' (no record may be refused for a value)")),
+            },
+        });
         if kind != "numeric" {
             reader.absent("offset", &offset, FIELDS)?;
             reader.absent("scale", &scale, FIELDS)?;

@@ -50,7 +50,7 @@ use nalgebra::DMatrix;
 
 use crate::centring::without_dust;
 use crate::identity::TaskDigest;
-use crate::json::{Read, Reader, write_array, write_wholes};
+use crate::json::{Read, Reader, read_object, write_array, write_wholes};
 use crate::mechanism::cap::root;
 use crate::schema::MAX_DIMENSION;
 
@@ -72,8 +72,6 @@ const WEIGHTS: RangeInclusive<i64> = 1..=1 << 24;
 const CLIPS: RangeInclusive<i64> = 1 << 20..=1 << 48;
 /// How far an entry of `V'V` may be from that of the identity, in the square of the directions' unit: 2^-8.
 const MOST_OFF: i64 = 1 << (2 * DIRECTION_PLACES - 8);
-
-const FIELDS: &str = "a refinement has 'parent', 'directions', 'weights' and 'clip'";
 
 /// The public parameters of a second wave, as integers: the module `refinement` says what they mean.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -256,21 +254,13 @@ fn root_up(square: u64) -> u64 {
 /// The JSON form.
 impl Refinement {
     pub(crate) fn read(reader: &mut Reader<'_>) -> Read<Self> {
-        let (mut parent, mut directions, mut weights, mut clip) = (None, None, None, None);
-        reader.object(&mut |reader, field| match field {
-            "parent" => reader.once(field, &mut parent, Reader::parsed),
-            "directions" => reader.once(field, &mut directions, |reader| reader.list(|reader| reader.wholes(&ENTRIES))),
-            "weights" => reader.once(field, &mut weights, |reader| reader.wholes(&WEIGHTS)),
-            "clip" => reader.once(field, &mut clip, |reader| reader.whole(&CLIPS)),
-            _ => Err(reader.unknown_field(field, FIELDS)),
-        })?;
-        let refinement = Self::new(
-            reader.required("parent", parent)?,
-            reader.required("directions", directions)?,
-            reader.required("weights", weights)?,
-            reader.required("clip", clip)?,
-        );
-        refinement.map_err(|error| reader.refused(&error))
+        read_object!(reader, "a refinement has 'parent', 'directions', 'weights' and 'clip'", has {
+            "parent" => parent: Reader::parsed,
+            "directions" => directions: |reader| reader.list(|reader| reader.wholes(&ENTRIES)),
+            "weights" => weights: |reader| reader.wholes(&WEIGHTS),
+            "clip" => clip: |reader| reader.whole(&CLIPS),
+        });
+        Self::new(parent, directions, weights, clip).map_err(|error| reader.refused(&error))
     }
 
     pub(crate) fn write(&self, out: &mut String) {
