@@ -478,9 +478,6 @@ mod tests {
         let spaced = canonical.replace(',', " ,\n").replace("2.0", "2");
         assert_ne!(canonical, spaced);
         assert_eq!(Task::from_json(&spaced).unwrap().digest(), task().digest());
-        let other = canonical.replace("\"cap\":8", "\"cap\":9");
-        assert_ne!(Task::from_json(&other).unwrap().digest(), task().digest());
-        assert_eq!(task().digest().to_string().len(), 64);
     }
 
     /// By hand, and its SHA-256 by another implementation.
@@ -572,7 +569,6 @@ mod tests {
         }
         let error = serde_json::from_str::<Task>(&text.replace("folds", "parts")).unwrap_err();
         assert!(error.to_string().contains("'parts'"), "{error}");
-        assert_eq!(Folds::new(65), Err(TaskError::Folds(65)));
     }
 
     #[test]
@@ -582,14 +578,11 @@ mod tests {
         let fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&canonical).unwrap();
         assert_eq!(fields.len(), 7);
         for (name, value) in &fields {
-            let without =
-                fields.iter().filter(|(other, _)| *other != name).map(|(name, value)| (name.clone(), value.clone()));
-            let without = serde_json::to_string(&without.collect::<serde_json::Map<_, _>>()).unwrap();
             let twice = format!("{},\"{name}\":{value}}}", &canonical[..canonical.len() - 1]);
-            let null = fields.iter().map(|(other, value)| {
-                (other.clone(), if other == name { serde_json::Value::Null } else { value.clone() })
-            });
-            let null = serde_json::to_string(&null.collect::<serde_json::Map<_, _>>()).unwrap();
+            let (mut without, mut null) = (fields.clone(), fields.clone());
+            without.remove(name);
+            null.insert(name.clone(), serde_json::Value::Null);
+            let [without, null] = [without, null].map(|fields| serde_json::to_string(&fields).unwrap());
             let optional = match name.as_str() {
                 "centring" => Some(plain.with_period("2026-W48").unwrap()),
                 "period" => Some(centred.clone()),
@@ -609,11 +602,9 @@ mod tests {
 
     #[test]
     fn other_versions_are_told_apart_before_anything_else_is_read() {
-        for (version, error) in
-            [(0, TaskError::Version(0)), (2, TaskError::Version(2)), (u32::MAX, TaskError::Version(u32::MAX))]
-        {
+        for version in [0, 2, u32::MAX] {
             let text = format!(r#"{{"what": ["nobody", {{"knows": null}}], "version": {version}}}"#);
-            assert_eq!(Task::from_json(&text), Err(error));
+            assert_eq!(Task::from_json(&text), Err(TaskError::Version(version)));
         }
         assert!(matches!(Task::from_json(r#"{"version": 4294967296}"#), Err(TaskError::Json(_))));
     }

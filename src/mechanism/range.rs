@@ -59,7 +59,7 @@ mod tests {
 
     use super::*;
     use crate::identity::ReportId;
-    use crate::mechanism::{Calibration, DoubleCap, Gaussian, LocalRandomizer, Summable};
+    use crate::mechanism::{Calibration, Gaussian, LocalRandomizer};
     use crate::privacy::tests::{delta, epsilon};
     use crate::record::{BoundedRecord, Bounding};
 
@@ -106,12 +106,6 @@ mod tests {
                 assert!(dimension < 30 || range.check(&ends).is_err(), "all at the end of the range");
             }
         }
-    }
-
-    #[test]
-    fn a_double_cap_report_is_bounded_by_its_form() {
-        let mechanism = DoubleCap::new(3, epsilon(2.0), 8, 1).unwrap();
-        assert!((0..8).all(|index| mechanism.check_range(&[index, 0]) == Ok(())));
     }
 
     /// Twice an entry and one, squared: what an error says is the exact sum.

@@ -54,23 +54,15 @@ pub(super) fn assert_zero_off_the_support(solution: &FantopeSolution) {
     }
 }
 
-#[test]
-fn sparse_spikes_are_found_with_their_support() {
-    let problem = problem(&spiked(20), 2, 0.2);
-    let solution = solve(&problem);
-    assert_certified(&problem, &solution);
-    assert_eq!(solution.support, [0, 1, 2, 3, 4]);
-    assert!(solution.iterations > 0 && solution.variances[0] >= solution.variances[1]);
-    let leverages: f64 = solution.leverages.iter().sum();
-    assert!((leverages - 2.0).abs() < 1e-3);
-    assert!(solution.leverages.iter().all(|share| (0.0..=1.0 + 1e-12).contains(share)));
-}
-
 /// Handed back as what another solver found, it has the same components and a bound as good.
 #[test]
 fn what_another_solver_found_is_certified_as_its_own() {
     let problem = problem(&spiked(20), 2, 0.2);
     let solution = solve(&problem);
+    assert_eq!(solution.support, [0, 1, 2, 3, 4]);
+    let leverages: f64 = solution.leverages.iter().sum();
+    assert!((leverages - 2.0).abs() < 1e-3);
+    assert!(solution.leverages.iter().all(|share| (0.0..=1.0 + 1e-12).contains(share)));
     let x = project_onto_fantope(&solution.feasible(), problem.rank()).unwrap();
     let (y, z) = (x.matrix.clone(), solution.dual_matrix(&problem).unwrap());
     let found = FantopeSolution::certified(&problem, 1e-6, &x, y.clone(), z.clone()).unwrap();
@@ -388,28 +380,18 @@ fn a_bound_is_not_below_the_optimum_by_the_rounding_of_its_units() {
     }
 }
 
+/// Also in their serialized forms, which are numbers.
 #[test]
-fn rank_is_at_least_one_and_at_most_the_dimension() {
-    assert_eq!(Rank::new(0), Err(FantopeError::ZeroRank));
+fn ranks_are_from_one_to_the_dimension_and_penalties_finite_and_not_negative() {
     let rank = Rank::new(5).unwrap();
-    assert_eq!(rank.check(5), Ok(()));
+    assert_eq!((Rank::new(0), rank.check(5)), (Err(FantopeError::ZeroRank), Ok(())));
     assert_eq!(rank.check(3).unwrap_err().to_string(), "rank 5 exceeds the dimension 3: ask for at most 3 components");
-}
-
-#[test]
-fn penalty_is_finite_and_not_negative() {
     for penalty in [-1.0, -f64::MIN_POSITIVE, f64::INFINITY, f64::NAN] {
         assert!(matches!(Penalty::new(penalty), Err(FantopeError::InvalidPenalty { .. })), "{penalty}");
     }
     assert!(Penalty::new(-0.0).unwrap().value().is_sign_positive());
-}
-
-#[test]
-fn serialized_forms_are_numbers_and_are_checked() {
-    assert_eq!(serde_json::to_string(&Rank::new(3).unwrap()).unwrap(), "3");
-    assert_eq!(serde_json::from_str::<Rank>("3").unwrap(), Rank::new(3).unwrap());
-    assert!(serde_json::from_str::<Rank>("0").is_err());
-    assert!(serde_json::from_str::<Rank>("-1").is_err());
+    assert_eq!((serde_json::to_string(&rank).unwrap(), serde_json::from_str::<Rank>("5").unwrap()), ("5".into(), rank));
     assert_eq!(serde_json::from_str::<Penalty>("0.25").unwrap(), Penalty::new(0.25).unwrap());
+    assert!(["0", "-1"].iter().all(|bad| serde_json::from_str::<Rank>(bad).is_err()));
     assert!(serde_json::from_str::<Penalty>("-0.25").is_err());
 }
