@@ -3,7 +3,7 @@
 use ldp_pca::recovery::Answer;
 use svg::node::element::{Group, Title};
 
-use super::canvas::{ACCENT, Anchor, GRID, INK, MUTED, PALE, dot, line, printable, shortened, text};
+use super::canvas::{ACCENT, Anchor, GRID, INK, MUTED, PALE, dot, line, printable, rectangle, shortened, text};
 use super::{WIDTH, alone, descending};
 
 /// The square of the map, between the names at both sides.
@@ -66,14 +66,8 @@ pub fn map(answer: &Answer, [across, up]: [(usize, &str); 2], prefix: &str) -> S
 
 /// The square with its axes.
 fn frame(center: (f64, f64), [across, up]: [&str; 2]) -> Group {
-    let edges = [
-        (LEFT, TOP, RIGHT, TOP),
-        (LEFT, BOTTOM, RIGHT, BOTTOM),
-        (LEFT, TOP, LEFT, BOTTOM),
-        (RIGHT, TOP, RIGHT, BOTTOM),
-    ];
-    let group = edges.into_iter().fold(Group::new(), |group, (x1, y1, x2, y2)| group.add(line(x1, y1, x2, y2, GRID)));
-    group
+    Group::new()
+        .add(rectangle(LEFT, TOP, SIDE, SIDE, "none").set("stroke", GRID))
         .add(line(LEFT, center.1, RIGHT, center.1, PALE))
         .add(line(center.0, TOP, center.0, BOTTOM, PALE))
         .add(text(center.0, BOTTOM + 26.0, &format!("{across} →"), Anchor::MIDDLE, INK))
