@@ -169,7 +169,7 @@ fn is_of_an_option(error: &Error) -> bool {
             | RecoveryError::Fantope(
                 FantopeError::ZeroRank
                 | FantopeError::RankExceedsDimension { .. }
-                | FantopeError::InvalidPenalty { .. }
+                | FantopeError::InvalidPenalty(_)
                 | FantopeError::InvalidSetting { .. },
             ),
         )

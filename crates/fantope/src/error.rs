@@ -21,11 +21,8 @@ pub enum FantopeError {
         dimension: usize,
     },
     /// The penalty is negative, infinite or not a number.
-    #[error("penalty {} is not usable: pass a finite number of at least 0", figure(*penalty))]
-    InvalidPenalty {
-        /// The penalty passed.
-        penalty: f64,
-    },
+    #[error("penalty {} is not usable: pass a finite number of at least 0", figure(*.0))]
+    InvalidPenalty(f64),
     /// Sums of entries or of penalties exceed the largest number.
     #[error(
         "the entries or the penalty are so large that their sums overflow: divide the matrix and the penalty by 1e10, \
@@ -33,11 +30,8 @@ pub enum FantopeError {
     )]
     TooLarge,
     /// The noise level is negative, infinite or not a number.
-    #[error("noise level {} is not usable: pass a finite standard deviation of at least 0", figure(*noise_level))]
-    InvalidNoiseLevel {
-        /// The noise level passed.
-        noise_level: f64,
-    },
+    #[error("noise level {} is not usable: pass a finite standard deviation of at least 0", figure(*.0))]
+    InvalidNoiseLevel(f64),
     /// A solver setting is out of range.
     #[error("setting `{name}` is {}: it must be {requirement}", figure(*value))]
     InvalidSetting {

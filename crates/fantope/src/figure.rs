@@ -16,7 +16,7 @@ mod tests {
     fn figures_far_from_1_have_an_exponent() {
         let figures = [0.0, -0.25, 1e-8, 1001.0, 1e15, 1e-300, -1.5e200, f64::INFINITY].map(figure);
         assert_eq!(figures, ["0", "-0.25", "0.00000001", "1001", "1000000000000000", "1e-300", "-1.5e200", "inf"]);
-        let error = FantopeError::InvalidPenalty { penalty: -1e-300 }.to_string();
+        let error = FantopeError::InvalidPenalty(-1e-300).to_string();
         assert!(error.starts_with("penalty -1e-300 is"), "{error}");
     }
 }

@@ -35,7 +35,7 @@ pub fn default_penalty(noise_level: f64, dimension: usize, factor: f64) -> Resul
 /// Accepts a standard deviation.
 pub(crate) fn check_noise_level(noise_level: f64) -> Result<(), FantopeError> {
     let usable = noise_level.is_finite() && noise_level >= 0.0;
-    if usable { Ok(()) } else { Err(FantopeError::InvalidNoiseLevel { noise_level }) }
+    if usable { Ok(()) } else { Err(FantopeError::InvalidNoiseLevel(noise_level)) }
 }
 
 /// The variance that noise alone is expected to stay below, for a component on at most `support` of `d` features.
@@ -107,10 +107,10 @@ mod tests {
     #[test]
     fn unusable_noise_levels_and_factors_are_refused() {
         for bad in [-1.0, f64::NAN, f64::INFINITY] {
-            assert!(matches!(default_penalty(bad, 10, 0.75), Err(FantopeError::InvalidNoiseLevel { .. })));
+            assert!(matches!(default_penalty(bad, 10, 0.75), Err(FantopeError::InvalidNoiseLevel(_))));
             assert!(matches!(default_penalty(1.0, 10, bad), Err(FantopeError::InvalidSetting { .. })));
         }
-        assert!(matches!(default_penalty(f64::MAX, 10, 4.0), Err(FantopeError::InvalidPenalty { .. })));
+        assert!(matches!(default_penalty(f64::MAX, 10, 4.0), Err(FantopeError::InvalidPenalty(_))));
     }
 
     #[test]

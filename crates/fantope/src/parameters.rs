@@ -72,12 +72,9 @@ impl Penalty {
     ///
     /// [`FantopeError::InvalidPenalty`].
     pub fn new(penalty: f64) -> Result<Self, FantopeError> {
-        if penalty.is_finite() && penalty >= 0.0 {
-            // Adding 0 turns −0 into 0.
-            Ok(Self(penalty + 0.0))
-        } else {
-            Err(FantopeError::InvalidPenalty { penalty })
-        }
+        let usable = penalty.is_finite() && penalty >= 0.0;
+        // Adding 0 turns −0 into 0.
+        if usable { Ok(Self(penalty + 0.0)) } else { Err(FantopeError::InvalidPenalty(penalty)) }
     }
 
     /// The weight.

@@ -387,7 +387,7 @@ fn ranks_are_from_one_to_the_dimension_and_penalties_finite_and_not_negative() {
     assert_eq!((Rank::new(0), rank.check(5)), (Err(FantopeError::ZeroRank), Ok(())));
     assert_eq!(rank.check(3).unwrap_err().to_string(), "rank 5 exceeds the dimension 3: ask for at most 3 components");
     for penalty in [-1.0, -f64::MIN_POSITIVE, f64::INFINITY, f64::NAN] {
-        assert!(matches!(Penalty::new(penalty), Err(FantopeError::InvalidPenalty { .. })), "{penalty}");
+        assert!(matches!(Penalty::new(penalty), Err(FantopeError::InvalidPenalty(_))), "{penalty}");
     }
     assert!(Penalty::new(-0.0).unwrap().value().is_sign_positive());
     assert_eq!((serde_json::to_string(&rank).unwrap(), serde_json::from_str::<Rank>("5").unwrap()), ("5".into(), rank));
