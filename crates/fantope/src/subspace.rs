@@ -60,18 +60,14 @@ pub enum SubspaceError {
     },
     /// Two operands live in spaces of different dimension or have different ranks.
     #[error(
-        "a {left_dimension} × {left_rank} object cannot be compared with a {right_dimension} × {right_rank} one: \
-         both numbers must agree"
+        "a {} × {} object cannot be compared with a {} × {} one: both numbers must agree",
+        left.0, left.1, right.0, right.1
     )]
     Mismatch {
-        /// Dimension of the first operand.
-        left_dimension: usize,
-        /// Rank of the first operand.
-        left_rank: usize,
-        /// Dimension of the second operand.
-        right_dimension: usize,
-        /// Rank of the second operand.
-        right_rank: usize,
+        /// Dimension and rank of the first operand.
+        left: (usize, usize),
+        /// Dimension and rank of the second operand.
+        right: (usize, usize),
     },
 }
 
@@ -167,8 +163,7 @@ pub fn projection_distance(a: &Subspace, b: &Subspace) -> Result<f64, SubspaceEr
 ///
 /// [`SubspaceError::Mismatch`] unless `covariance` is `d × d`.
 pub fn captured_variance(subspace: &Subspace, covariance: &DMatrix<f64>) -> Result<f64, SubspaceError> {
-    let (rows, columns) = covariance.shape();
-    if rows != subspace.dimension() || columns != subspace.dimension() {
+    if covariance.shape() != (subspace.dimension(), subspace.dimension()) {
         return Err(mismatch(subspace, covariance));
     }
     Ok((covariance * &subspace.basis).dot(&subspace.basis))
@@ -242,12 +237,7 @@ fn check_match(a: &Subspace, b: &Subspace) -> Result<(), SubspaceError> {
 }
 
 fn mismatch(left: &Subspace, right: &DMatrix<f64>) -> SubspaceError {
-    SubspaceError::Mismatch {
-        left_dimension: left.dimension(),
-        left_rank: left.rank(),
-        right_dimension: right.nrows(),
-        right_rank: right.ncols(),
-    }
+    SubspaceError::Mismatch { left: left.basis.shape(), right: right.shape() }
 }
 
 /// `(I − AAᵀ) B`: the part of `B` outside `A`, whose singular values are the sines.
