@@ -756,8 +756,6 @@ mod tests {
         assert!(Gaussian::new(4, epsilon(1e-9), delta(1e-9), Calibration::Analytic).is_err());
         assert!(Gaussian::new(4, epsilon(1e6), delta(1e-6), Calibration::Analytic).is_err());
         assert!(Lattice::new(1e9).is_err() && Lattice::new(1e-6).is_err());
-        let small = Gaussian::new(1000, epsilon(1.0), delta(1e-13), Calibration::Analytic).unwrap_err();
-        assert!(matches!(small, MechanismError::DeltaBelowSampler { .. }), "{small}");
     }
 
     #[test]
@@ -813,17 +811,13 @@ mod tests {
         }
     }
 
-    /// 2 deviations of an entry times sqrt(d / n), through the mechanism of a task as well.
+    /// 2 deviations of an entry times sqrt(d / n).
     #[test]
     fn the_edge_of_the_noise_is_that_of_the_semicircle() {
         for (dimension, records, edge) in [(4, 16, 1.0), (9, 1, 6.0), (1, 100, 0.2)] {
             let mechanism = Gaussian::new(dimension, epsilon(1.0), delta(1e-6), Calibration::Analytic).unwrap();
             let expected = edge * mechanism.entry_deviation();
             assert!((mechanism.noise_edge(records) / expected - 1.0).abs() < 1e-12, "{dimension} {records}");
-            assert_eq!(
-                crate::mechanism::Mechanism::Gaussian(mechanism.clone()).noise_edge(records),
-                mechanism.noise_edge(records)
-            );
         }
     }
 
