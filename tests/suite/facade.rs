@@ -138,12 +138,11 @@ fn matrix() -> impl Strategy<Value = DMatrix<f64>> {
 
 fn settings() -> impl Strategy<Value = SolverSettings> {
     let usual = SolverSettings { max_iterations: 500, ..SolverSettings::default() };
-    let any = (number(), size(), size(), number(), size(), number(), size(), any::<u64>()).prop_map(
-        move |(tolerance, max, check_every, relaxation, memory, failure, exact_dimension, seed)| SolverSettings {
+    let any = (number(), size(), size(), size(), number(), size(), any::<u64>()).prop_map(
+        move |(tolerance, max, check_every, memory, failure, exact_dimension, seed)| SolverSettings {
             tolerance,
             max_iterations: if max > 500 { 500 } else { max },
             check_every,
-            relaxation,
             memory,
             failure,
             exact_dimension,

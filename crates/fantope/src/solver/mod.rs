@@ -31,7 +31,7 @@ use super::scaled::{LIFT, ScaledProblem, largest_magnitudes, lifted};
 use super::{FantopeError, FantopeProblem};
 use crate::linalg::SymmetricEigen;
 
-/// Stopping rules and step sizes. Name the fields that differ from the default:
+/// Stopping rules and what the solver remembers. Name the fields that differ from the default:
 /// `SolverSettings { tolerance: 1e-8, ..SolverSettings::default() }`.
 ///
 /// ```
@@ -39,8 +39,8 @@ use crate::linalg::SymmetricEigen;
 /// let mut settings = SolverSettings::default();
 /// settings.tolerance = 1e-3;
 /// assert!(FantopeSolver::new(settings).is_ok());
-/// settings.relaxation = 2.0;
-/// assert!(FantopeSolver::new(settings).is_err(), "too long a step");
+/// settings.failure = 0.0;
+/// assert!(FantopeSolver::new(settings).is_err(), "no random bound is certain");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,8 +52,6 @@ pub struct SolverSettings {
     pub max_iterations: usize,
     /// Iterations between two certificates of the working set, each of which costs its eigenvalues. Default 10.
     pub check_every: usize,
-    /// Over-relaxation of the step, in `(0, 2)`. Default 1.6.
-    pub relaxation: f64,
     /// Steps that Anderson acceleration remembers; 0 turns it off. Default 5.
     pub memory: usize,
     /// Probability that a bound on the eigenvalues beyond the working set is wrong
@@ -74,7 +72,6 @@ impl Default for SolverSettings {
             tolerance: 1e-6,
             max_iterations: 100_000,
             check_every: 10,
-            relaxation: 1.6,
             memory: 5,
             failure: 1e-15,
             exact_dimension: 1500,
@@ -232,11 +229,9 @@ impl FantopeSolver {
 impl SolverSettings {
     fn check(&self) -> Result<(), FantopeError> {
         let require = FantopeError::require;
-        let relaxed = self.relaxation > 0.0 && self.relaxation < 2.0;
         require(self.tolerance >= 0.0, "tolerance", self.tolerance, "a number of at least 0")?;
         require(self.max_iterations >= 1, "max_iterations", self.max_iterations as f64, "at least 1")?;
         require(self.check_every >= 1, "check_every", self.check_every as f64, "at least 1")?;
-        require(relaxed, "relaxation", self.relaxation, "above 0 and below 2")?;
         require(self.memory <= 1000, "memory", self.memory as f64, "at most 1000")?;
         require(self.failure > 0.0 && self.failure < 1.0, "failure", self.failure, "above 0 and below 1")
     }

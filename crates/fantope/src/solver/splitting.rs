@@ -42,6 +42,9 @@ pub(super) struct Splitting {
     next_adaptation: usize,
 }
 
+/// `α`, in `(0, 2)`: the over-relaxation of the step.
+const RELAXATION: f64 = 1.6;
+
 /// How many times smaller than the dual residual the primal one is kept, both relative.
 ///
 /// The gap suffers first from the disagreement of `X` and `Y`, entry by entry.
@@ -99,7 +102,7 @@ impl Splitting {
         self.project()?;
         let mut norm = 0.0;
         for ((step, x), y) in self.step.iter_mut().zip(&self.x).zip(&self.y) {
-            *step = self.settings.relaxation * (x - y);
+            *step = RELAXATION * (x - y);
             norm += *step * *step;
         }
         let residual = norm.sqrt();
@@ -196,7 +199,7 @@ impl Splitting {
 
     /// `‖X − Y‖_F`.
     pub(super) fn residual(&self) -> f64 {
-        self.residual / self.settings.relaxation
+        self.residual / RELAXATION
     }
 
     /// Whether the residual is within the rounding of the projection.

@@ -432,8 +432,6 @@ fn settings_out_of_range_are_refused() {
         SolverSettings { tolerance: f64::NAN, ..default },
         SolverSettings { max_iterations: 0, ..default },
         SolverSettings { check_every: 0, ..default },
-        SolverSettings { relaxation: 0.0, ..default },
-        SolverSettings { relaxation: 2.0, ..default },
         SolverSettings { failure: 0.0, ..default },
         SolverSettings { failure: 1.0, ..default },
         SolverSettings { memory: 1001, ..default },

@@ -298,7 +298,7 @@ mod tests {
         }
         let problem = problem(&matrix, 1, 0.5);
         let scaled = ScaledProblem::new(&problem, 1.0).unwrap();
-        let settings = SolverSettings { relaxation: 1.0, memory: 0, ..SolverSettings::default() };
+        let settings = SolverSettings { memory: 0, ..SolverSettings::default() };
         let mut dual = DMatrix::zeros(4, 4);
         for (row, column, entry) in [(0, 1, 0.4), (2, 3, -0.3)] {
             dual[(row, column)] = entry;
