@@ -76,39 +76,22 @@ impl RankTest {
     /// # Errors
     /// [`RecoveryError::Fantope`] when the law is for another dimension, or the matrix is not a finite symmetric one.
     pub fn new(estimate: &DMatrix<f64>, law: &NoiseLaw) -> Result<Self, RecoveryError> {
-        Self::in_time(estimate, law, &mut |_| ControlFlow::Continue(())).map(|(test, _)| test)
+        Self::in_time(estimate, law, DRAWS, &mut |_| ControlFlow::Continue(())).map(|(test, _)| test)
     }
 
-    /// As [`new`](Self::new). The first component is always tested. Where time was up before the last test, every
-    /// component tested stands out, and what is missing is returned.
+    /// As [`new`](Self::new), with so many draws of the noise for each p-value. The first component is always tested.
+    /// Where time was up before the last test, every component tested stands out, and what is missing is returned.
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn in_time(
-        estimate: &DMatrix<f64>,
-        law: &NoiseLaw,
-        watch: &mut Watch<'_>,
-    ) -> Result<(Self, Option<Unfinished>), RecoveryError> {
-        Self::watched(estimate, law, DRAWS, watch)
-    }
-
-    fn watched(
+    pub(super) fn in_time(
         estimate: &DMatrix<f64>,
         law: &NoiseLaw,
         draws: usize,
         watch: &mut Watch<'_>,
     ) -> Result<(Self, Option<Unfinished>), RecoveryError> {
         law.check_estimate(estimate)?;
-        Ok(Self::of_eigenvalues(symmetric_eigenvalues(estimate)?.as_slice(), law, draws, watch))
-    }
-
-    /// As [`in_time`](Self::in_time), of all eigenvalues of the estimate (d, descending), which take long to compute.
-    pub(super) fn of_eigenvalues(
-        eigenvalues: &[f64],
-        law: &NoiseLaw,
-        draws: usize,
-        watch: &mut Watch<'_>,
-    ) -> (Self, Option<Unfinished>) {
+        let eigenvalues = symmetric_eigenvalues(estimate)?;
         let mut components = vec![];
         let mut unfinished = None;
         for index in 0..law.dimension() - 1 {
@@ -116,7 +99,7 @@ impl RankTest {
                 unfinished = Some(Unfinished { part: Part::Rank, done: index as u64, of: None });
                 break;
             }
-            let left = &eigenvalues[index..];
+            let left = &eigenvalues.as_slice()[index..];
             let rest = left.iter().sum::<f64>() / left.len() as f64;
             let p_value = law.p_value(left[0], rest, left.len(), draws, &mut draws_of(index));
             let noise_edge = law.bulk(rest, left.len()).edge();
@@ -125,7 +108,7 @@ impl RankTest {
                 break;
             }
         }
-        (Self { level: LEVEL, draws, components }, unfinished)
+        Ok((Self { level: LEVEL, draws, components }, unfinished))
     }
 
     /// The number of components that stand out.
@@ -213,7 +196,7 @@ mod tests {
             let mut larger = 0;
             for _ in 0..400 {
                 let drawn = law.draw_with_rng(&truth, &mut rng).unwrap();
-                let (test, _) = RankTest::watched(&drawn, &law, 999, &mut |_| ControlFlow::Continue(())).unwrap();
+                let (test, _) = RankTest::in_time(&drawn, &law, 999, &mut |_| ControlFlow::Continue(())).unwrap();
                 let rank = test.rank().map_or(0, Rank::value);
                 assert!(rank >= signals.len(), "{test:?}");
                 larger += u32::from(rank > signals.len());
@@ -239,7 +222,7 @@ mod tests {
                 }
                 let covariance = Covariance::estimate(accumulator.aggregate().unwrap(), &task).unwrap();
                 let (estimate, law) = (covariance.matrix(), covariance.noise_law());
-                let tested = RankTest::watched(estimate, &law, 999, &mut |_| ControlFlow::Continue(()));
+                let tested = RankTest::in_time(estimate, &law, 999, &mut |_| ControlFlow::Continue(()));
                 tested.unwrap().0.rank().is_ok()
             };
             let found = (0..400).map(found).filter(|found| *found).count();
@@ -268,7 +251,7 @@ mod tests {
                 let mut rng = ChaCha12Rng::seed_from_u64(seed);
                 let found = |_| {
                     let drawn = law.draw_about_with_rng(&truth, &mean, &mut rng).unwrap();
-                    let tested = RankTest::watched(&drawn, &law, 999, &mut |_| ControlFlow::Continue(()));
+                    let tested = RankTest::in_time(&drawn, &law, 999, &mut |_| ControlFlow::Continue(()));
                     tested.unwrap().0.rank().is_ok()
                 };
                 let found = (0..400).map(found).filter(|found| *found).count();
@@ -295,7 +278,8 @@ mod tests {
         let none = RankTest::new(&DMatrix::identity(4, 4), &law).unwrap();
         assert_eq!(none.rank(), Err(RecoveryError::NoComponent { p_value: 1.0, level: 0.05 }));
         let out_of_time = &mut |_: &Step| ControlFlow::Break(Stop::OutOfTime);
-        let (stopped, missing) = RankTest::in_time(&diagonal([0.5, 0.3, 0.15, 0.05]), &law, out_of_time).unwrap();
+        let stopped = RankTest::in_time(&diagonal([0.5, 0.3, 0.15, 0.05]), &law, DRAWS, out_of_time);
+        let (stopped, missing) = stopped.unwrap();
         assert_eq!(missing, Some(Unfinished { part: Part::Rank, done: 1, of: None }));
         assert_eq!(stopped.components, all.components[..1]);
         let one = RankTest::new(&DMatrix::identity(1, 1), &double_cap_law(1, 1.0, 10)).unwrap();

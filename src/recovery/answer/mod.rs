@@ -50,16 +50,16 @@ use self::found::{explained_variance, whole};
 use self::watch::Watched;
 use self::work::Work;
 use super::{
-    BootstrapError, Change, Components, FantopeProblem, FeatureTest, Penalty, PenaltyError, Rank, RankTest,
-    RecoveryError, SolverStatus, principal_components, sparse_noise_edge,
+    BootstrapError, Change, FantopeProblem, FeatureTest, Penalty, PenaltyError, Rank, RankTest, RecoveryError,
+    SolverStatus, principal_components, sparse_noise_edge,
 };
 use crate::covariance::Covariance;
 use crate::decimal::Decimal;
 use crate::family::Reports;
-use crate::law::{DRAWS, NoiseLaw};
+use crate::law::DRAWS;
 use crate::linalg::leading_eigen;
 use crate::mechanism::HostilePull;
-use crate::prediction::{PredictionError, Spectrum, predict, predict_from_estimate};
+use crate::prediction::{PredictionError, predict_from_estimate};
 use crate::subspace::{
     Subspace, SubspaceError, captured_variance, orient_columns_in_place, share_found, sin_theta_squared,
 };
@@ -136,7 +136,7 @@ pub fn answer(
     answer.trust.hostile = question.hostile.map(pull);
     let is_tested = question.test_rank && When::Quick.decompose(matrix.nrows());
     if is_tested && work.watch.begin(Part::Rank, None) {
-        let (test, untested) = RankTest::in_time(matrix, &law, &mut |step| work.watch.flow(step))?;
+        let (test, untested) = RankTest::in_time(matrix, &law, DRAWS, &mut |step| work.watch.flow(step))?;
         answer.trust.rank_test = Some(test);
         work.watch.unfinished.extend(untested);
     }
@@ -156,7 +156,8 @@ pub fn answer(
     Ok(answer.without_share_of_noise())
 }
 
-/// As [`answer()`], with the rank that a [`RankTest`] finds in the place of the question's.
+/// As [`answer()`], with the rank that a [`RankTest`] finds in the place of the question's. Where the question has a
+/// use for reports held out, they confirm the components that it finds.
 ///
 /// # Errors
 /// [`RecoveryError::NoComponent`] where no component stands out from the noise; otherwise as [`answer()`].
@@ -166,10 +167,16 @@ pub fn answer_with_rank_test(
     covariance: &Covariance,
     watch: &mut Watch<'_>,
 ) -> Result<Answer, AnswerError> {
-    let (mut test, untested) = RankTest::in_time(covariance.matrix(), &covariance.noise_law(), watch)?;
+    let (mut test, untested) = RankTest::in_time(covariance.matrix(), &covariance.noise_law(), DRAWS, watch)?;
     let question = Question { rank: test.rank()?, test_rank: false, ..question.clone() };
-    let unconfirmed = test.confirm(reports, covariance, watch)?;
-    Ok(answer(&question, reports, covariance, watch)?.with_rank_test(test, untested.or(unconfirmed)))
+    let unconfirmed = match question.held_out {
+        HeldOutUse::Nothing => None,
+        HeldOutUse::Measure | HeldOutUse::Choose => test.confirm(reports, covariance, watch)?,
+    };
+    let mut answer = answer(&question, reports, covariance, watch)?;
+    answer.missing.unfinished.extend(untested.or(unconfirmed));
+    answer.trust.rank_test = Some(test);
+    Ok(answer.without_share_of_noise())
 }
 
 /// Only the components, equal to those of [`answer()`].
@@ -233,59 +240,6 @@ fn plain(matrix: &DMatrix<f64>, rank: Rank, facts: Answer) -> Result<Answer, Ans
     }
     let found = principal_components(matrix, rank)?;
     Ok(facts.with_plain(&found.vectors, found.all_values.as_slice(), rank))
-}
-
-/// All plain components of an estimate, and up to 2,000 features the test of them, for answers at several ranks: those
-/// of a rank are the first ones.
-#[derive(Clone, Debug)]
-pub struct Decomposition {
-    facts: Answer,
-    components: Components,
-    /// The estimated mean, of a task with centring; otherwise empty.
-    mean: Vec<f64>,
-    spectrum: Spectrum,
-    law: NoiseLaw,
-}
-
-impl Decomposition {
-    /// Decomposes the estimate. The callback may stop the test, which is then of the first components.
-    ///
-    /// # Errors
-    /// As [`principal_components`] and [`Spectrum::of_estimate`].
-    pub fn new(reports: Reports<'_>, covariance: &Covariance, watch: &mut Watch<'_>) -> Result<Self, AnswerError> {
-        let source = Source { reports, covariance };
-        let all = Rank::new(covariance.matrix().nrows())?;
-        let components = principal_components(covariance.matrix(), all)?;
-        let (spectrum, law) = (Spectrum::of_estimate(covariance)?, covariance.noise_law());
-        let mut facts = Answer::facts(source);
-        if When::Quick.decompose(covariance.matrix().nrows()) {
-            let (test, untested) = RankTest::of_eigenvalues(components.all_values.as_slice(), &law, DRAWS, watch);
-            facts.trust.rank_test = Some(test);
-            facts.missing.unfinished.extend(untested);
-        }
-        Ok(Self { facts, components, mean: source.mean(), spectrum, law })
-    }
-
-    /// The number of reports.
-    #[must_use]
-    pub fn records(&self) -> u64 {
-        self.facts.asked.records
-    }
-
-    /// The leading components with the test, and their predicted error if that is wanted.
-    ///
-    /// # Errors
-    /// [`FantopeError::RankExceedsDimension`](super::FantopeError::RankExceedsDimension).
-    pub fn leading(&self, rank: Rank, predicted: bool) -> Result<Answer, AnswerError> {
-        rank.check(self.components.values.len())?;
-        let Components { vectors, all_values, .. } = &self.components;
-        let answer = self.facts.clone().with_plain(vectors, all_values.as_slice(), rank);
-        let mut answer = answer.without_noise(&self.law, &self.mean);
-        if predicted {
-            answer.trust.predicted = Some(predict(&self.spectrum, rank, &self.law)?);
-        }
-        Ok(answer.without_share_of_noise())
-    }
 }
 
 impl Answer {
@@ -361,14 +315,6 @@ impl Answer {
         (found.eigenvalues, found.components) = (eigenvalues, components);
         (found.ties, found.single_columns) = (vec![], None);
         self
-    }
-
-    /// This answer with the test of how many components stand out, and what of it time did not suffice for.
-    #[must_use]
-    pub fn with_rank_test(mut self, test: RankTest, untested: Option<Unfinished>) -> Self {
-        self.trust.rank_test = Some(test);
-        self.missing.unfinished.extend(untested);
-        self.without_share_of_noise()
     }
 
     /// The edge that the variances must exceed: of components on few features that of so many.

@@ -70,7 +70,7 @@ fn sparse(choice: PenaltyChoice) -> Question {
 }
 
 #[test]
-fn plain_components_come_with_what_was_asked_and_a_decomposition_has_those_of_every_rank() {
+fn plain_components_come_with_what_was_asked() {
     let collected = Collected::new(None);
     let covariance = &collected.covariance;
     let question = Question { predict: true, hostile: Some(9), bootstrap: Some(20), ..Question::new(rank(2)) };
@@ -92,18 +92,9 @@ fn plain_components_come_with_what_was_asked_and_a_decomposition_has_those_of_ev
     let mut without = found.clone();
     (without.trust.predicted, without.trust.hostile, without.trust.confidence) = (None, None, None);
     assert_eq!(bare, without);
-    let all = Decomposition::new(collected.reports(), covariance, &mut |_| ControlFlow::Continue(())).unwrap();
-    let mut leading = all.leading(rank(2), false).unwrap();
     let tested = collected.answer(&Question { test_rank: true, ..Question::new(rank(2)) }).unwrap();
-    let p_values = |answer: &Answer| -> Vec<f64> {
-        answer.trust.rank_test.iter().flat_map(|test| &test.components).map(|component| component.p_value).collect()
-    };
-    assert_eq!((p_values(&leading), p_values(&leading).len()), (p_values(&tested), 2));
-    leading.trust.rank_test = None;
-    assert_eq!(leading, bare);
-    assert_eq!(all.leading(rank(2), true).unwrap().trust.predicted, found.trust.predicted);
-    assert_eq!(all.leading(rank(DIMENSION), false).unwrap().found.gap, None);
-    assert!(matches!(all.leading(rank(DIMENSION + 1), false), Err(AnswerError::Recovery(_))));
+    assert_eq!(tested.trust.rank_test, Some(RankTest::new(covariance.matrix(), &covariance.noise_law()).unwrap()));
+    assert_eq!(collected.answer(&Question::new(rank(DIMENSION))).unwrap().found.gap, None);
 }
 
 #[test]
@@ -289,9 +280,6 @@ fn components_about_a_mean_come_with_their_error_and_its_interval() {
         interval.lower < predicted.sin_theta_squared && predicted.sin_theta_squared < interval.upper,
         "{interval:?}"
     );
-    let covariance = &collected.covariance;
-    let all = Decomposition::new(collected.reports(), covariance, &mut |_| ControlFlow::Continue(())).unwrap();
-    assert_eq!(all.leading(rank(1), true).unwrap().trust.predicted, Some(predicted.clone()));
     assert_eq!(found.trust.predicted, Some(predicted));
 }
 
@@ -355,11 +343,14 @@ fn an_answer_has_as_many_components_as_stand_out() {
     let (reports, covariance) = (collected.reports(), &collected.covariance);
     let question = Question { select: Some(0.2), ..Question::new(rank(5)) };
     let mut watch = |_: &Step| ControlFlow::Continue(());
-    let found = answer_with_rank_test(&question, reports, covariance, &mut watch).unwrap();
+    let mut tested = |question: &Question| answer_with_rank_test(question, reports, covariance, &mut watch).unwrap();
+    let confirmed = tested(&Question { held_out: HeldOutUse::Measure, ..question.clone() });
+    let found = tested(&question);
     let mut test = RankTest::new(covariance.matrix(), &covariance.noise_law()).unwrap();
     let expected = Question { rank: test.rank().unwrap(), ..question };
-    test.confirm(reports, covariance, &mut watch).unwrap();
-    assert_eq!(found.trust.rank_test, Some(test));
+    assert_eq!(found.trust.rank_test.as_ref(), Some(&test), "no report is held out where none is wanted");
+    test.confirm(reports, covariance, &mut |_| ControlFlow::Continue(())).unwrap();
+    assert_eq!(confirmed.trust.rank_test, Some(test));
     let mut without = found.clone();
     without.trust.rank_test = None;
     assert_eq!(without, collected.answer(&expected).unwrap());

@@ -13,7 +13,7 @@ use crate::problem::{Problem, Reason};
 use crate::store::TaskReports;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
-use ldp_pca::internal::recovery::{Decomposition, Denoised, Denoising, RankTest};
+use ldp_pca::internal::recovery::{Denoised, Denoising, answer_with_rank_test};
 use ldp_pca::internal::waves::{RefineError, RefinedFacts, refined_answer};
 use ldp_pca::recovery::{
     self, AnswerError, Method, Part, Question, Rank, RecoveryError, Reports, Step, Stop, Unfinished,
@@ -52,11 +52,6 @@ struct Document<'a> {
 }
 
 impl Answer {
-    /// The leading components of a state; `rank` is at most the dimension.
-    pub(super) fn leading(state: &Decomposition, task: &Task, rank: Rank) -> Result<Self, Problem> {
-        Self::new(state.leading(rank, is_predicted(rank, task)).map_err(Problem::internal)?, task, None)
-    }
-
     /// The components of a first wave and of the second one that refines it to this rank. The first is closed, so both
     /// sums are those of the moment at which the second is read, but for reports of the first that are erased then.
     pub(super) fn of_both(first: &dyn TaskReports, second: &dyn TaskReports, rank: Rank) -> Result<Self, Problem> {
@@ -75,23 +70,29 @@ impl Answer {
     /// The answer to the question; sparse components are the best ones found by the deadline. Where a test finds no
     /// component that stands out, it has the first.
     pub(super) fn to(wanted: &Wanted, reports: &dyn TaskReports, deadline: Instant) -> Result<Self, Problem> {
-        let mut watch = until(deadline);
-        let answer = with_estimate(reports, |sums, covariance| {
-            let (matrix, law, mut rank) = (covariance.matrix(), covariance.noise_law(), wanted.question.rank);
-            let test = wanted.tested.then(|| RankTest::in_time(matrix, &law, &mut watch)).transpose()?;
-            if let Some((test, _)) = &test {
-                rank = test.rank().unwrap_or(rank);
+        let (aggregate, covariance) = estimate(reports)?;
+        let (sums, rank) = (Reports::one(&aggregate, reports.task()), wanted.question.rank);
+        let predict = wanted.question.penalty.is_none() && is_predicted(rank, reports.task());
+        let question = Question { predict, test_rank: true, ..wanted.question.clone() };
+        let mut watch = |step: &Step| {
+            // The simpler methods belong to an answer, whatever the time.
+            if Instant::now() < deadline || *step == Step::Beginning(Part::Baselines) {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(Stop::OutOfTime)
             }
-            let predict = wanted.question.penalty.is_none() && is_predicted(rank, reports.task());
-            let question = Question { rank, predict, test_rank: test.is_none(), ..wanted.question.clone() };
-            let mut answer = recovery::answer(&question, sums, covariance, &mut watch)?;
-            if let Some((test, untested)) = test {
-                return Ok(answer.with_rank_test(test, untested));
+        };
+        let tested = wanted.tested.then(|| answer_with_rank_test(&question, sums, &covariance, &mut watch));
+        let answer = match tested {
+            None | Some(Err(AnswerError::Recovery(RecoveryError::NoComponent { .. }))) => {
+                let given = recovery::answer(&question, sums, &covariance, &mut watch);
+                let mut answer = given.map_err(Problem::internal)?;
+                // It is an answer without the test, too.
+                answer.missing.unfinished.retain(|unfinished| unfinished.part != Part::Rank);
+                answer
             }
-            // The rank was given: it is an answer without the test, too.
-            answer.missing.unfinished.retain(|unfinished| unfinished.part != Part::Rank);
-            Ok(answer)
-        })?;
+            Some(answer) => answer.map_err(Problem::internal)?,
+        };
         match answer.missing.unfinished.iter().find_map(late) {
             Some(late) => Err(late),
             None => Self::new(answer, reports.task(), None),
@@ -99,8 +100,9 @@ impl Answer {
     }
 
     fn new(mut answer: recovery::Answer, task: &Task, refined: Option<&RefinedFacts>) -> Result<Self, Problem> {
-        // It is the error of plain components.
-        let predicted = answer.trust.predicted.as_ref().filter(|_| answer.asked.method == Method::Pca);
+        // It is the error of plain components. A test may have found many.
+        let is_told = answer.asked.method == Method::Pca && answer.asked.rank <= PREDICTED;
+        let predicted = answer.trust.predicted.as_ref().filter(|_| is_told);
         let predicted_error = predicted.map(|found| (answer.asked.rank, found.sin_theta_squared / found.uninformed));
         // Many components are large, so they are not copied.
         let components = mem::take(&mut answer.found.components);
@@ -115,27 +117,6 @@ impl Answer {
     }
 }
 
-/// Stops the work at the deadline.
-pub(super) fn until(deadline: Instant) -> impl FnMut(&Step) -> ControlFlow<Stop> {
-    move |step: &Step| {
-        // The simpler methods belong to an answer, whatever the time.
-        if Instant::now() < deadline || *step == Step::Beginning(Part::Baselines) {
-            ControlFlow::Continue(())
-        } else {
-            ControlFlow::Break(Stop::OutOfTime)
-        }
-    }
-}
-
-/// Works with the present state, which has one report or more.
-pub(super) fn with_estimate<T>(
-    reports: &dyn TaskReports,
-    work: impl FnOnce(Reports<'_>, &Covariance) -> Result<T, AnswerError>,
-) -> Result<T, Problem> {
-    let (aggregate, covariance) = estimate(reports)?;
-    work(Reports::one(&aggregate, reports.task()), &covariance).map_err(Problem::internal)
-}
-
 /// The present estimate, shrunk towards the truth by the known noise; about an estimated mean, where the law is not
 /// known, only without negative eigenvalues.
 pub(super) fn denoised(reports: &dyn TaskReports) -> Result<Denoised, Problem> {
@@ -147,7 +128,7 @@ pub(super) fn denoised(reports: &dyn TaskReports) -> Result<Denoised, Problem> {
     denoised.map_err(Problem::internal)
 }
 
-/// The present sums, and the estimate of them.
+/// The present sums, of one report or more, and the estimate of them.
 fn estimate(reports: &dyn TaskReports) -> Result<(Aggregate, Covariance), Problem> {
     let aggregate = reports.aggregate();
     let covariance = Covariance::estimate(&aggregate, reports.task()).map_err(Problem::internal)?;
@@ -165,7 +146,8 @@ fn late(unfinished: &Unfinished) -> Option<Problem> {
         Part::Path => {
             format!("{done} of {of} penalties of the path were solved in time: ask for a shorter path, or for none")
         }
-        Part::Rank => {
+        // Confirming the components that it found is no part of the document.
+        Part::Rank if unfinished.of.is_none() => {
             format!("{done} components stood out when time was up for the test of more: ask with a number as the rank")
         }
         Part::HeldOut => format!(
@@ -192,8 +174,10 @@ mod tests {
             assert!(refused.document()["type"].as_str().unwrap().ends_with(":recovery-timeout"));
             assert!(refused.detail.starts_with(begin), "{refused:?}");
         }
-        // The best solution so far is an answer.
-        assert!(late(&Unfinished { part: Part::Solution, done: 3, of: Some(20) }).is_none());
+        // The best solution so far is an answer, and so is a rank that no reports held out confirm.
+        for part in [Part::Solution, Part::Rank] {
+            assert!(late(&Unfinished { part, done: 3, of: Some(20) }).is_none());
+        }
         assert_eq!(Problem::internal(AnswerError::EmptyReference).document()["status"], 500);
     }
 }

@@ -9,14 +9,13 @@ use std::time::{Duration, Instant};
 
 use crate::locks::hold;
 use futures_util::FutureExt as _;
-use ldp_pca::internal::recovery::{Decomposition, Denoised};
-use ldp_pca::recovery::HeldOutUse;
+use ldp_pca::internal::recovery::Denoised;
 use prometheus_client::metrics::counter::Counter;
 use tokio::sync::{Mutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 
 pub(super) use self::answer::Answer;
-use self::answer::{denoised, until, with_estimate};
+use self::answer::denoised;
 pub(super) use self::query::{Wanted, read_question};
 use super::config::Most;
 use super::net::{Client, Portion, Shares};
@@ -120,8 +119,6 @@ impl Recoveries {
 pub(super) struct RecoveryCache {
     /// The most recently asked question is last.
     answers: Lock<Vec<Kept>>,
-    /// The state whose components were asked for last.
-    decomposition: Arc<Lock<Option<Arc<Decomposition>>>>,
 }
 
 /// A question, the second wave's reports that it is about too, and the answer.
@@ -152,13 +149,16 @@ impl RecoveryCache {
         let last = || hold(&slot.last).clone();
         let start = |computing: OwnedMutexGuard<()>, permit: Permit| {
             let (waves, wanted, slot) = (waves.clone(), wanted.clone(), Arc::clone(&slot));
-            let (decomposition, computed) = (Arc::clone(&self.decomposition), recoveries.computed.clone());
+            let computed = recoveries.computed.clone();
             // The sparse solver stops early enough that its answer is still in time.
             let deadline = Instant::now() + recoveries.request_timeout * 3 / 4;
             // Both move into the task: if the request is given up, the answer still serves the next one, and nothing
             // else is started beside it.
             spawn_blocking(move || {
-                let answer = Arc::new(compute(&waves, &wanted, records, &decomposition, deadline)?);
+                let answer = Arc::new(match &waves.second {
+                    Some(second) => Answer::of_both(&*waves.first, &**second, wanted.question.rank)?,
+                    None => Answer::to(&wanted, &*waves.first, deadline)?,
+                });
                 *hold(&slot.last) = Some(Arc::clone(&answer));
                 computed.inc();
                 drop((computing, permit));
@@ -210,35 +210,6 @@ impl RecoveryCache {
     pub(super) fn predicted_error(&self) -> Option<(usize, f64)> {
         hold(&self.answers).iter().rev().find_map(|(.., slot)| hold(&slot.last).as_ref()?.predicted_error)
     }
-}
-
-fn compute(
-    Waves { first: reports, second }: &Waves,
-    wanted: &Wanted,
-    records: u64,
-    decomposition: &Lock<Option<Arc<Decomposition>>>,
-    deadline: Instant,
-) -> Result<Answer, Problem> {
-    let (reports, question) = (&**reports, &wanted.question);
-    if let Some(second) = second {
-        return Answer::of_both(reports, &**second, question.rank);
-    }
-    if wanted.tested || question.penalty.is_some() || question.held_out != HeldOutUse::Nothing {
-        return Answer::to(wanted, reports, deadline);
-    }
-    // All ranks share the decomposition of a state, and the test of its components: about 2,000 draws of the noise for
-    // each, and no other decomposition.
-    let mut last = hold(decomposition);
-    let state = match &*last {
-        Some(state) if state.records() >= records => Arc::clone(state),
-        _ => {
-            let new =
-                with_estimate(reports, |sums, covariance| Decomposition::new(sums, covariance, &mut until(deadline)))?;
-            Arc::clone(last.insert(Arc::new(new)))
-        }
-    };
-    drop(last);
-    Answer::leading(&state, reports.task(), question.rank)
 }
 
 #[cfg(test)]

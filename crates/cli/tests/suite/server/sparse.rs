@@ -116,10 +116,20 @@ fn the_number_of_components_is_left_to_the_test_which_may_find_noise_alone() {
     server.send(&task(), &body);
     let (aggregate, asked) = (aggregate_of(&task(), &body), task());
     let covariance = Covariance::estimate(&aggregate, &asked).unwrap();
-    let (question, reports) = (Question::new(Rank::new(1).unwrap()), Reports::one(&aggregate, &asked));
-    let expected = answer_with_rank_test(&question, reports, &covariance, &mut |_| ControlFlow::Continue(())).unwrap();
-    let found = server.recovery(&task(), "rank=auto").json();
-    assert_eq!(found["components"], json!(expected.found.components));
+    let (plain, reports) = (Question::new(Rank::new(1).unwrap()), Reports::one(&aggregate, &asked));
+    let penalty = Some(PenaltyChoice::default());
+    for (query, question) in [
+        ("", Question { predict: true, ..plain.clone() }),
+        ("&held_out=true", Question { held_out: HeldOutUse::Measure, predict: true, ..plain.clone() }),
+        ("&penalty=auto", Question { penalty, ..plain }),
+    ] {
+        let expected = answer_with_rank_test(&question, reports, &covariance, &mut |_| ControlFlow::Continue(()));
+        let expected = serde_json::to_value(expected.unwrap()).unwrap();
+        let found = server.recovery(&task(), &format!("rank=auto{query}")).json();
+        for part in ["rank", "method", "components", "variances", "held_out", "predicted"] {
+            assert_eq!(found.get(part), expected.get(part), "{part} of {query}");
+        }
+    }
     server.recovery(&task(), "rank=auto&refined=true").refused(400, "bad-query", &["a 'rank' that is a number"]);
 }
 
