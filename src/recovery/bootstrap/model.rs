@@ -3,10 +3,11 @@
 use nalgebra::{DMatrix, DVector};
 use rand::{Rng, RngExt};
 
-use super::{BootstrapError, SubspaceEstimate, subspace_of};
+use super::{BootstrapError, SubspaceEstimate};
 use crate::law::{NoiseBulk, NoiseLaw, SpikedCovariance, split_spectrum};
 use crate::linalg::{symmetric_eigen, symmetric_eigenvalues};
 use crate::recovery::RecoveryError;
+use crate::subspace::Subspace;
 
 /// Rounds in which the bulk level and the eigenvalues above it are made to agree.
 const ROUNDS: usize = 4;
@@ -39,7 +40,7 @@ impl Model {
     ) -> Result<Self, BootstrapError> {
         law.check_estimate(estimate)?;
         let dimension = law.dimension();
-        let components = subspace_of(found, dimension)?.into_basis();
+        let components = Subspace::new(&found.components)?.into_basis();
         let rank = components.ncols();
         if rank == dimension {
             return Err(BootstrapError::FullRank(rank));
