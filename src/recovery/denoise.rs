@@ -64,44 +64,35 @@ impl Denoising {
     pub fn apply(self, covariance: &Covariance) -> Result<Denoised, RecoveryError> {
         let estimate = covariance.matrix();
         let kept = |matrix| Denoised { denoising: self, eigenvalues: None, bulk: None, matrix };
-        let loss = match self {
-            Self::Frobenius => Loss::Frobenius,
-            Self::Operator => Loss::Operator,
-            Self::Psd => return Ok(kept(project_psd(estimate)?)),
-            Self::None => return Ok(kept(estimate.clone())),
-        };
-        if covariance.mean().is_some() {
-            return Err(RecoveryError::NoLaw);
+        match self {
+            Self::Psd => Ok(kept(project_psd(estimate)?)),
+            Self::None => Ok(kept(estimate.clone())),
+            Self::Frobenius | Self::Operator if covariance.mean().is_some() => Err(RecoveryError::NoLaw),
+            Self::Frobenius | Self::Operator => {
+                let spiked = self.shrink(estimate, &covariance.noise_law())?;
+                let eigenvalues = Some(spiked.variances().as_slice().to_vec());
+                Ok(Denoised { eigenvalues, bulk: Some(spiked.bulk()), ..kept(spiked.matrix()) })
+            }
         }
-        let spiked = denoise(estimate, &covariance.noise_law(), loss)?;
-        let eigenvalues = Some(spiked.variances().as_slice().to_vec());
-        Ok(Denoised { eigenvalues, bulk: Some(spiked.bulk()), ..kept(spiked.matrix()) })
     }
-}
 
-/// The loss that shrinking minimises.
-#[derive(Clone, Copy)]
-pub(super) enum Loss {
-    Frobenius,
-    Operator,
-}
-
-/// Denoises a covariance estimate (d × d) whose noise is known, by shrinking its eigenvalues.
-///
-/// # Errors
-/// [`RecoveryError::Fantope`] when the law is for another dimension, or the matrix is not a finite symmetric one.
-pub(super) fn denoise(estimate: &DMatrix<f64>, law: &NoiseLaw, loss: Loss) -> Result<SpikedCovariance, RecoveryError> {
-    law.check_estimate(estimate)?;
-    let eigen = symmetric_eigen(estimate)?;
-    let split = split_spectrum(&eigen.values, law);
-    let bulk = split.bulk.level();
-    let shrunken = split.eigenvalues.iter().map(|&eigenvalue| match loss {
-        Loss::Frobenius => bulk + split.bulk.cos_squared(eigenvalue) * (eigenvalue - bulk),
-        Loss::Operator => eigenvalue,
-    });
-    let variances = DVector::from_iterator(split.eigenvalues.len(), shrunken);
-    let components = eigen.vectors.columns(0, variances.len()).into_owned();
-    Ok(SpikedCovariance::from_parts(components, variances, bulk))
+    /// Shrinks the eigenvalues of an estimate (d × d) whose noise is known.
+    ///
+    /// # Errors
+    /// [`RecoveryError::Fantope`] when the law is for another dimension, or the matrix is not a finite symmetric one.
+    pub(super) fn shrink(self, estimate: &DMatrix<f64>, law: &NoiseLaw) -> Result<SpikedCovariance, RecoveryError> {
+        law.check_estimate(estimate)?;
+        let eigen = symmetric_eigen(estimate)?;
+        let split = split_spectrum(&eigen.values, law);
+        let bulk = split.bulk.level();
+        let shrunken = split.eigenvalues.iter().map(|&eigenvalue| match self {
+            Self::Frobenius => bulk + split.bulk.cos_squared(eigenvalue) * (eigenvalue - bulk),
+            _ => eigenvalue,
+        });
+        let variances = DVector::from_iterator(split.eigenvalues.len(), shrunken);
+        let components = eigen.vectors.columns(0, variances.len()).into_owned();
+        Ok(SpikedCovariance::from_parts(components, variances, bulk))
+    }
 }
 
 /// The nearest positive semidefinite matrix in Frobenius norm.
@@ -130,10 +121,10 @@ mod tests {
             for seed in 0..5 {
                 let estimate = law.draw_with_rng(&truth, &mut ChaCha12Rng::seed_from_u64(seed)).unwrap();
                 let error = |matrix: &DMatrix<f64>| (matrix - truth.matrix()).norm_squared();
-                let best = error(&denoise(&estimate, &law, Loss::Frobenius).unwrap().matrix());
+                let best = error(&Denoising::Frobenius.shrink(&estimate, &law).unwrap().matrix());
                 let (raw, positive) = (error(&estimate), error(&project_psd(&estimate).unwrap()));
                 assert!(positive < raw && best < 0.2 * raw && best < 0.3 * positive, "{best} {positive} {raw}");
-                assert!(best < error(&denoise(&estimate, &law, Loss::Operator).unwrap().matrix()));
+                assert!(best < error(&Denoising::Operator.shrink(&estimate, &law).unwrap().matrix()));
             }
         }
     }
@@ -143,7 +134,7 @@ mod tests {
         let truth = unit_trace(60, &[0.4, 0.2], 1);
         let law = double_cap_law(60, 2.0, 50_000);
         let estimate = law.draw_with_rng(&truth, &mut ChaCha12Rng::seed_from_u64(1)).unwrap();
-        let denoised = denoise(&estimate, &law, Loss::Operator).unwrap();
+        let denoised = Denoising::Operator.shrink(&estimate, &law).unwrap();
         assert_eq!(denoised.variances().len(), 2);
         for (found, variance) in denoised.variances().iter().zip([0.4, 0.2]) {
             let deviation = (2.0 * law.cross_variance(variance, variance)).sqrt();
@@ -152,36 +143,20 @@ mod tests {
         let bulk_deviation = (2.0 / 58.0 * law.cross_variance(0.0, 0.0)).sqrt();
         assert!((denoised.bulk() - truth.bulk()).abs() < 4.9 * bulk_deviation, "{}", denoised.bulk());
         assert!((denoised.matrix().trace() - estimate.trace()).abs() < 1e-9);
-        let shrunken = denoise(&estimate, &law, Loss::Frobenius).unwrap();
+        let shrunken = Denoising::Frobenius.shrink(&estimate, &law).unwrap();
         assert!(shrunken.variances().iter().zip(denoised.variances()).all(|(less, more)| less < more));
     }
 
     #[test]
     fn noise_alone_becomes_a_multiple_of_the_identity() {
         for matrix in [DMatrix::zeros(8, 8), DMatrix::identity(8, 8) * -0.3, DMatrix::identity(8, 8) * 0.125] {
-            let denoised = denoise(&matrix, &double_cap_law(8, 1.0, 100), Loss::Frobenius).unwrap();
+            let denoised = Denoising::Frobenius.shrink(&matrix, &double_cap_law(8, 1.0, 100)).unwrap();
             assert_eq!(denoised.variances().len(), 0);
             assert!((denoised.bulk() - matrix[(0, 0)].max(0.0)).abs() < 1e-12);
         }
-        let single = denoise(&DMatrix::from_element(1, 1, 0.9), &double_cap_law(1, 1.0, 10), Loss::Operator).unwrap();
-        assert_eq!(single.matrix(), DMatrix::from_element(1, 1, 0.9));
-    }
-
-    #[test]
-    fn shrunken_eigenvalues_are_those_of_the_split_spectrum() {
-        for law in [double_cap_law(30, 2.0, 20_000), gaussian_law(30, 4.0, 40_000)] {
-            let truth = unit_trace(30, &[0.4, 0.2], 1);
-            let estimate = law.draw_with_rng(&truth, &mut ChaCha12Rng::seed_from_u64(4)).unwrap();
-            let split = split_spectrum(&symmetric_eigenvalues(&estimate).unwrap(), &law);
-            let bulk = split.bulk;
-            assert_eq!(split.eigenvalues.len(), 2);
-            let shrunken = denoise(&estimate, &law, Loss::Frobenius).unwrap();
-            for (variance, found) in shrunken.variances().iter().zip(&split.eigenvalues) {
-                let expected = bulk.level() + bulk.cos_squared(*found) * (found - bulk.level());
-                assert!((variance - expected).abs() < 1e-15);
-            }
-            assert_eq!(denoise(&estimate, &law, Loss::Operator).unwrap().variances().as_slice(), split.eigenvalues);
-        }
+        let single = DMatrix::from_element(1, 1, 0.9);
+        let shrunken = Denoising::Operator.shrink(&single, &double_cap_law(1, 1.0, 10)).unwrap();
+        assert_eq!(shrunken.matrix(), single);
     }
 
     #[test]
@@ -196,7 +171,7 @@ mod tests {
     #[test]
     fn matrices_that_do_not_fit_are_refused() {
         let law = double_cap_law(3, 1.0, 100);
-        let refused = |matrix: &DMatrix<f64>| match denoise(matrix, &law, Loss::Frobenius) {
+        let refused = |matrix: &DMatrix<f64>| match Denoising::Frobenius.shrink(matrix, &law) {
             Err(RecoveryError::Fantope(error)) => error,
             other => panic!("{other:?}"),
         };

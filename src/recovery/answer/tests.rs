@@ -16,7 +16,7 @@ use crate::mechanism::MechanismSpec;
 use crate::privacy::tests::epsilon;
 use crate::record::Bounding;
 use crate::recovery::bootstrap::{SubspaceEstimate, bootstrap};
-use crate::recovery::denoise::{Denoised, Denoising, Loss, denoise, project_psd};
+use crate::recovery::denoise::{Denoised, Denoising, project_psd};
 use crate::recovery::{Method, PathError, Penalty, PenaltyChoice, default_penalty};
 use crate::testing::{clip, double_cap, gaussian, rank, sum, task};
 
@@ -384,8 +384,8 @@ fn questions_are_kept_as_documents() {
 fn a_covariance_is_denoised_as_asked_and_shrunk_by_a_law_alone() {
     let covariance = Collected::new(None).covariance;
     let (estimate, law) = (covariance.matrix(), covariance.noise_law());
-    for (denoising, loss) in [(Denoising::Frobenius, Loss::Frobenius), (Denoising::Operator, Loss::Operator)] {
-        let (found, expected) = (denoising.apply(&covariance).unwrap(), denoise(estimate, &law, loss).unwrap());
+    for denoising in [Denoising::Frobenius, Denoising::Operator] {
+        let (found, expected) = (denoising.apply(&covariance).unwrap(), denoising.shrink(estimate, &law).unwrap());
         assert_eq!((found.denoising, found.bulk), (denoising, Some(expected.bulk())));
         assert_eq!(found.eigenvalues.as_deref(), Some(expected.variances().as_slice()));
         assert_eq!(found.matrix, expected.matrix());
