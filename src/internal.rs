@@ -8,6 +8,11 @@ pub mod aggregate {
     pub use crate::aggregate::seen::{SeenIds, SeenSums};
 }
 
+/// Numbers that are found by halving an interval.
+pub mod bisection {
+    pub use crate::bisection::bisect;
+}
+
 /// Bounds on binomial probabilities.
 pub mod binomial {
     pub use crate::binomial::*;

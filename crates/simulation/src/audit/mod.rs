@@ -342,21 +342,10 @@ impl Audit {
             for likelier in [0, 1] {
                 let judgements = comparison.observers.iter().zip(&observed.counts).map(|(observer, counts)| {
                     let event = counts.choose(likelier, observer.ordered(), delta, alpha);
-                    counts.judge(likelier, &event, delta, alpha)
+                    counts.judge(comparison.name, likelier, &event, delta, alpha)
                 });
                 // Every observer has a share of alpha, so the one with the largest bound decides.
-                let Some(judged) = judgements.max_by(|a, b| a.bound.total_cmp(&b.bound)) else { continue };
-                let [count, count_other] = judged.counts;
-                let [trials, trials_other] = judged.trials;
-                events.push(Event {
-                    pair: comparison.name,
-                    reversed: likelier == 1,
-                    count,
-                    trials,
-                    count_other,
-                    trials_other,
-                    epsilon_lower_bound: judged.bound,
-                });
+                events.extend(judgements.max_by(|a, b| a.epsilon_lower_bound.total_cmp(&b.epsilon_lower_bound)));
             }
         }
         let epsilon_lower_bound = events.iter().map(|event| event.epsilon_lower_bound).fold(0.0, f64::max);

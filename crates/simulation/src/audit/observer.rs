@@ -1,5 +1,6 @@
 //! The view of an adversary who suspects two records: a finite summary of a report, made only from public things.
 
+use ldp_pca::internal::bisection::bisect;
 use ldp_pca::internal::mechanism::cap::candidates::Candidates;
 use ldp_pca::internal::mechanism::cap::{Weights, direction, usual_threshold};
 use ldp_pca::internal::mechanism::{Moments, Perturbation, Summable, triangle};
@@ -134,16 +135,7 @@ impl Ranks {
 
 /// The x > 0 with P[|G| > x] = `share`.
 pub(super) fn two_sided_quantile(share: f64) -> f64 {
-    let (mut low, mut high) = (0.0, 40.0);
-    for _ in 0..80 {
-        let middle = 0.5 * (low + high);
-        if libm::erfc(middle * core::f64::consts::FRAC_1_SQRT_2) > share {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    high
+    bisect(0.0, 40.0, 80, |x| libm::erfc(x * core::f64::consts::FRAC_1_SQRT_2) <= share)
 }
 
 /// Additive noise: the log-likelihood ratio of the two records (Neyman & Pearson 1933), in standard deviations from the

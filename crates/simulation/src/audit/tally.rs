@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use ldp_pca::internal::binomial;
 
-use super::AuditError;
 use super::observer::two_sided_quantile;
+use super::{AuditError, Event};
 
 /// The observations in the trials of an [`Audit`](super::Audit).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,14 +105,15 @@ impl Counts {
 
     /// The judging trials' result for an event: a lower bound on epsilon that is too high with probability at most 2
     /// `alpha`.
-    pub(super) fn judge(&self, likelier: usize, event: &[usize], delta: f64, alpha: f64) -> Judgement {
-        let count = |record: usize| event.iter().map(|&kind| self.judging[record][kind]).sum::<u64>();
-        let trials = |record: usize| self.judging[record].iter().sum::<u64>();
-        let (more, less) = (count(likelier), count(1 - likelier));
-        let at_least = binomial::lower(more, trials(likelier), alpha) - delta;
-        let at_most = binomial::upper(less, trials(1 - likelier), alpha);
-        let bound = quotient_bound(at_least, at_most);
-        Judgement { counts: [more, less], trials: [trials(likelier), trials(1 - likelier)], bound }
+    pub(super) fn judge(&self, pair: &'static str, likelier: usize, event: &[usize], delta: f64, alpha: f64) -> Event {
+        let [more, less] = [&self.judging[likelier], &self.judging[1 - likelier]];
+        let of_event = |counts: &[u64]| event.iter().map(|&kind| counts[kind]).sum::<u64>();
+        let (count, count_other) = (of_event(more), of_event(less));
+        let (trials, trials_other) = (more.iter().sum(), less.iter().sum());
+        let at_least = binomial::lower(count, trials, alpha) - delta;
+        let at_most = binomial::upper(count_other, trials_other, alpha);
+        let epsilon_lower_bound = quotient_bound(at_least, at_most);
+        Event { pair, reversed: likelier == 1, count, trials, count_other, trials_other, epsilon_lower_bound }
     }
 }
 
@@ -127,13 +128,6 @@ fn quotient_bound(at_least: f64, at_most: f64) -> f64 {
     // Four roundings, each below 2^-52 of a quotient above one.
     let bound = if at_least > at_most { (at_least / at_most).ln() * (1.0 - 1e-14) - 1e-15 } else { 0.0 };
     bound.max(0.0)
-}
-
-/// The counts of an event and the bound they give.
-pub(super) struct Judgement {
-    pub(super) counts: [u64; 2],
-    pub(super) trials: [u64; 2],
-    pub(super) bound: f64,
 }
 
 /// Wilson's (1927) approximate bound, `deviations` standard deviations away.
@@ -157,16 +151,16 @@ mod tests {
         assert_eq!(counts.choose(0, 0, 0.0, 0.005), [0]);
         assert_eq!(counts.choose(1, 0, 0.0, 0.005), [2]);
         // The judging half contradicts the choosing half, and is the one that counts.
-        assert_eq!(counts.judge(0, &[0], 0.0, 0.005).bound, 0.0);
-        let judged = counts.judge(1, &[0], 0.0, 0.005);
-        assert_eq!((judged.counts, judged.trials), ([1000, 0], [1000, 1000]));
-        assert!(judged.bound > 5.0, "{}", judged.bound);
+        assert_eq!(counts.judge("", 0, &[0], 0.0, 0.005).epsilon_lower_bound, 0.0);
+        let judged = counts.judge("", 1, &[0], 0.0, 0.005);
+        assert_eq!([judged.count, judged.count_other, judged.trials, judged.trials_other], [1000, 0, 1000, 1000]);
+        assert!(judged.epsilon_lower_bound > 5.0, "{judged:?}");
     }
 
     #[test]
     fn delta_is_taken_off_before_the_ratio() {
         let counts = counts([&[1, 1], &[1, 1]], [&[60_000, 40_000], &[20_000, 80_000]]);
-        let bounds = [0.0, 0.1, 0.3, 0.5].map(|delta| counts.judge(0, &[0], delta, 0.005).bound);
+        let bounds = [0.0, 0.1, 0.3, 0.5].map(|delta| counts.judge("", 0, &[0], delta, 0.005).epsilon_lower_bound);
         assert!((bounds[0] - 3f64.ln()).abs() < 0.03 && bounds[0] < 3f64.ln(), "{bounds:?}");
         assert!((bounds[2] - 1.5f64.ln()).abs() < 0.05 && bounds[2] < 1.5f64.ln(), "{bounds:?}");
         assert_eq!(bounds[3], 0.0);
