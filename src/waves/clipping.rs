@@ -19,7 +19,7 @@ use rand_distr::StandardNormal;
 /// The least distance of an eigenvalue from the bulk, as a share of it.
 pub(super) const LEAST_GAP: f64 = 0.02;
 /// The least share of the variance that is taken to be across the components.
-pub(super) const LEAST_ACROSS: f64 = 0.02;
+const LEAST_ACROSS: f64 = 0.02;
 /// The clips that are tried, in units of the root of the share across the components.
 pub(super) const CLIPS: [f64; 4] = [1.0, 1.5, 2.0, 3.0];
 
@@ -38,10 +38,52 @@ pub(super) fn gap(eigenvalue: f64, bulk: f64) -> f64 {
 }
 
 /// `w_j^2 ~ 1 / (gap_j sqrt(lambda_j))`, with `Sum w_j^2 lambda_j = 1`: the least error, summed over the components.
-pub(super) fn weights(eigenvalues: &[f64], bulk: f64) -> Vec<f64> {
+fn weights(eigenvalues: &[f64], bulk: f64) -> Vec<f64> {
     let squares: Vec<f64> = eigenvalues.iter().map(|&value| 1.0 / (gap(value, bulk) * value.sqrt())).collect();
     let whole: f64 = squares.iter().zip(eigenvalues).map(|(square, value)| square * value).sum();
     squares.iter().map(|square| (square / whole).sqrt().clamp(1e-3, 200.0)).collect()
+}
+
+/// The cross block of unit records about their leading components.
+#[derive(Clone, Debug)]
+pub(super) struct Block {
+    /// At least k of them.
+    pub(super) signals: Vec<f64>,
+    /// The first k, all above 0.
+    pub(super) leading: Vec<f64>,
+    pub(super) bulk: f64,
+    /// The directions of the bulk.
+    pub(super) directions: usize,
+    pub(super) weights: Vec<f64>,
+    /// The variance across the components.
+    across: f64,
+    pub(super) model: Model,
+}
+
+/// A clip, in the units of the records, and its factor.
+pub(super) struct Clip {
+    pub(super) kappa: f64,
+    pub(super) width: f64,
+    pub(super) left: Clipped,
+}
+
+impl Block {
+    /// The block of the first k of these signals, or of the bulk's directions in their place, in so many features.
+    pub(super) fn new(mut signals: Vec<f64>, bulk: f64, k: usize, dimension: usize) -> Self {
+        signals.resize(signals.len().max(k), bulk);
+        let directions = (dimension - signals.len().min(dimension)).max(1);
+        let leading: Vec<f64> = signals[..k].iter().map(|signal| signal.max(1e-9)).collect();
+        let weights = weights(&leading, bulk);
+        let across = (signals[k..].iter().sum::<f64>() + bulk * directions as f64).max(LEAST_ACROSS);
+        let model = Model::new(&signals, bulk, directions);
+        Self { signals, leading, bulk, directions, weights, across, model }
+    }
+
+    /// The clip of this factor where the components are off by these squared sines.
+    pub(super) fn clipped(&self, kappa: f64, sines: &[f64]) -> Clip {
+        let width = kappa * self.across.sqrt();
+        Clip { kappa, width, left: self.model.clipped(&self.weights, width, sines) }
+    }
 }
 
 /// The eigenvalues of the second moments of unit records, in the units of their trace: at least k of them, descending,

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::clipping::{CLIPS, Clipped, LEAST_ACROSS, Model, gap, weights};
+use super::clipping::{Block, CLIPS, Clip, gap};
 use super::refinement::Refinement;
 use super::signed_cap::SignedCap;
 use crate::identity::TaskDigest;
@@ -150,6 +150,7 @@ pub struct Waves<'a> {
     /// The law of the first wave's estimate; its number of reports does not matter.
     law: NoiseLaw,
     bounding: Bounding,
+    block: Block,
     /// The mechanism of the second wave, with the recommended J and L and some directions.
     pub signed: SignedCap,
     /// All people.
@@ -169,12 +170,16 @@ impl<'a> Waves<'a> {
         if planner.centring().is_some() || !matches!(planner.mechanism(epsilon)?, Mechanism::DoubleCap(_)) {
             return Err(PredictionError::OneWave);
         }
+        let &Planner { ref spectrum, rank, bounding, .. } = planner;
+        let scale = bounding.covariance_scale();
+        let signals = spectrum.signals().iter().map(|signal| signal / scale).collect();
         Ok(Self {
-            spectrum: &planner.spectrum,
-            rank: planner.rank,
+            spectrum,
+            rank,
             law: planner.law(epsilon, records)?,
-            bounding: planner.bounding,
-            signed: signed_cap(planner.spectrum.dimension(), planner.rank, epsilon)?,
+            bounding,
+            block: Block::new(signals, spectrum.bulk() / scale, rank.value(), spectrum.dimension()),
+            signed: signed_cap(spectrum.dimension(), rank, epsilon)?,
             records,
             is_estimated: planner.own.is_some(),
         })
@@ -186,10 +191,10 @@ impl<'a> Waves<'a> {
     /// [`PredictionError`].
     pub fn best(&self) -> Result<TwoWaves, PredictionError> {
         let weak = |waves: &TwoWaves| matches!(waves.refused, Some(WaveRefusal::FirstWave { .. }));
-        let unsplit = self.unsplit(self.records.max(2))?;
-        let mut best = self.split(self.waves_at(SHARES[0]), &unsplit, LEAST_GAIN)?;
+        let one_wave = self.one_wave(self.records.max(2))?;
+        let mut best = self.split(self.waves_at(SHARES[0]), one_wave, LEAST_GAIN)?;
         for share in &SHARES[1..] {
-            let found = self.split(self.waves_at(*share), &unsplit, LEAST_GAIN)?;
+            let found = self.split(self.waves_at(*share), one_wave, LEAST_GAIN)?;
             if (weak(&found), found.sin_theta_squared) < (weak(&best), best.sin_theta_squared) {
                 best = found;
             }
@@ -204,7 +209,7 @@ impl<'a> Waves<'a> {
     pub fn after(&self, first: u64, second: u64) -> Result<TwoWaves, PredictionError> {
         // What was planned keeps a margin once the first wave is over.
         let least_gain = if self.is_estimated { LEAST_ESTIMATED_GAIN } else { LEAST_GAIN };
-        self.split([first, second], &self.unsplit(first.saturating_add(second))?, least_gain)
+        self.split([first, second], self.one_wave(first.saturating_add(second))?, least_gain)
     }
 
     /// All people in one wave about the directions of a public sample of `public` records. Its components are off by
@@ -214,10 +219,10 @@ impl<'a> Waves<'a> {
     /// [`PredictionError::Noise`] for a sample without records; [`PredictionError::Fantope`].
     pub fn about_sample(&self, public: u64, errors: &[f64], each: f64) -> Result<TwoWaves, PredictionError> {
         let (sample, records) = (self.law_of_sample(public)?, self.records.max(1));
-        let (block, one_wave) = (self.block(), self.one_wave(records)?);
+        let one_wave = self.one_wave(records)?;
         let refine = |errors: &[f64], kappa| {
             let start = Start { errors, law: &sample, even: true, one_wave, least_gain: LEAST_GAIN };
-            self.refined(&block, &start, records, &block.clipped(kappa, errors))
+            self.refined(&start, records, &self.block.clipped(kappa, errors))
         };
         let assumed = vec![each; errors.len()];
         let error = |kappa: &f64| refine(&assumed, *kappa).not_elliptical;
@@ -249,25 +254,21 @@ impl<'a> Waves<'a> {
         [first, self.records.saturating_sub(first).max(1)]
     }
 
-    fn unsplit(&self, all: u64) -> Result<Unsplit, PredictionError> {
-        let block = self.block();
-        let clips = CLIPS.map(|kappa| block.clipped(kappa, &vec![0.0; self.rank.value()]));
-        Ok(Unsplit { block, clips, one_wave: self.one_wave(all)? })
-    }
-
     fn split(
         &self,
         [first, second]: [u64; 2],
-        unsplit: &Unsplit,
+        one_wave: f64,
         least_gain: f64,
     ) -> Result<TwoWaves, PredictionError> {
         let law = self.law.with_records(first)?;
         let errors = predict(self.spectrum, self.rank, &law)?.per_component;
-        let start = Start { errors: &errors, law: &law, even: false, one_wave: unsplit.one_wave, least_gain };
-        let refine = |clip| self.refined(&unsplit.block, &start, second, clip);
+        let start = Start { errors: &errors, law: &law, even: false, one_wave, least_gain };
+        // A clip is taken to leave what it leaves of right directions.
+        let sines = vec![0.0; errors.len()];
+        let refine = |kappa: f64| self.refined(&start, second, &self.block.clipped(kappa, &sines));
         let safe = |one: TwoWaves, other: TwoWaves| if other.not_elliptical < one.not_elliptical { other } else { one };
-        let [narrowest, wider @ ..] = &unsplit.clips;
-        let found = wider.iter().map(refine).fold(refine(narrowest), safe);
+        let [narrowest, wider @ ..] = CLIPS;
+        let found = wider.into_iter().map(refine).fold(refine(narrowest), safe);
         let share = first as f64 / first.saturating_add(second) as f64;
         Ok(TwoWaves { share, records: [first, second], ..found })
     }
@@ -277,24 +278,11 @@ impl<'a> Waves<'a> {
         Ok(predict(self.spectrum, self.rank, &self.law.with_records(all)?)?.sin_theta_squared)
     }
 
-    fn block(&self) -> Block {
-        let (k, d, scale) = (self.rank.value(), self.spectrum.dimension(), self.bounding.covariance_scale());
-        let bulk = self.spectrum.bulk() / scale;
-        let mut signals: Vec<f64> = self.spectrum.signals().iter().map(|signal| signal / scale).collect();
-        signals.resize(signals.len().max(k), bulk);
-        let directions = (d - signals.len().min(d)).max(1);
-        let leading: Vec<f64> = signals[..k].iter().map(|signal| signal.max(1e-9)).collect();
-        let weights = weights(&leading, bulk);
-        let across = (signals[k..].iter().sum::<f64>() + bulk * directions as f64).max(LEAST_ACROSS);
-        let model = Model::new(&signals, bulk, directions);
-        Block { signals, leading, bulk, directions, weights, across, model }
-    }
-
     /// The prediction without the people of each wave.
-    fn refined(&self, block: &Block, start: &Start<'_>, second: u64, clip: &Clip) -> TwoWaves {
+    fn refined(&self, start: &Start<'_>, second: u64, clip: &Clip) -> TwoWaves {
         let &Start { errors, law, even, one_wave, least_gain } = start;
         let (k, d, scale) = (self.rank.value(), self.spectrum.dimension(), self.bounding.covariance_scale());
-        let &Block { ref signals, ref leading, bulk, directions, ref weights, .. } = block;
+        let &Block { ref signals, ref leading, bulk, directions, ref weights, .. } = &self.block;
         let &Clip { kappa, width, ref left } = clip;
         let bulk_law = law.bulk(self.spectrum.bulk(), directions);
         let (per_component, not_elliptical): (Vec<f64>, Vec<f64>) = (0..k)
@@ -370,44 +358,6 @@ impl<'a> Waves<'a> {
             refused,
         }
     }
-}
-
-/// What is the same however the people are split.
-struct Unsplit {
-    block: Block,
-    /// That of each factor in [`CLIPS`], where the components are those of the law.
-    clips: [Clip; CLIPS.len()],
-    /// The error of one wave of all.
-    one_wave: f64,
-}
-
-/// The cross block of unit records.
-struct Block {
-    /// At least k of them.
-    signals: Vec<f64>,
-    /// The first k, all above 0.
-    leading: Vec<f64>,
-    bulk: f64,
-    /// The directions of the bulk.
-    directions: usize,
-    weights: Vec<f64>,
-    /// The variance across the components.
-    across: f64,
-    model: Model,
-}
-
-impl Block {
-    /// The clip of this factor where the components are off by these squared sines.
-    fn clipped(&self, kappa: f64, sines: &[f64]) -> Clip {
-        let width = kappa * self.across.sqrt();
-        Clip { kappa, width, left: self.model.clipped(&self.weights, width, sines) }
-    }
-}
-
-struct Clip {
-    kappa: f64,
-    width: f64,
-    left: Clipped,
 }
 
 /// What a wave starts from.

@@ -28,7 +28,7 @@ pub use sample::{PublicSample, SamplePlan};
 
 use nalgebra::DMatrix;
 
-use super::clipping::{CLIPS, LEAST_ACROSS, LEAST_GAP, Model, gap, weights};
+use super::clipping::{Block, CLIPS, Clip, LEAST_GAP, gap};
 use super::refinement::RefinementError;
 use super::sums::SecondWave;
 use crate::aggregate::AggregateError;
@@ -172,10 +172,10 @@ impl FirstWave {
         })
     }
 
-    fn model(&self) -> Model {
-        let signals: Vec<f64> =
-            self.eigenvalues.iter().chain(&self.further.1).map(|value| value / self.scale).collect();
-        Model::new(&signals, self.bulk / self.scale, self.directions.nrows() - signals.len())
+    fn block(&self) -> Block {
+        let signals = self.eigenvalues.iter().chain(&self.further.1).map(|value| value / self.scale).collect();
+        let (dimension, k) = self.directions.shape();
+        Block::new(signals, self.bulk / self.scale, k, dimension)
     }
 
     /// A weight for each direction and the clip for the second wave, in the units of bounded records: the weights with
@@ -184,24 +184,19 @@ impl FirstWave {
     /// its reports.
     #[must_use]
     pub fn design(&self, mechanism_gain: f64, records: u64) -> (Vec<f64>, f64) {
-        let eigenvalues: Vec<f64> = self.eigenvalues.iter().map(|value| value / self.scale).collect();
-        let bulk = self.bulk / self.scale;
-        let further: f64 = self.further.1.iter().sum::<f64>() / self.scale;
-        let directions = self.directions.nrows() - eigenvalues.len() - self.further.1.len();
-        let (model, weights) = (self.model(), weights(&eigenvalues, bulk));
-        let across = (further + bulk * directions as f64).max(LEAST_ACROSS);
-        let error = |clip: f64| {
-            let left = model.clipped(&weights, clip, &self.turned);
+        let block = self.block();
+        let error = |clip: &Clip| {
             let of = |index: usize| {
-                let (gap, factor) = (gap(eigenvalues[index], bulk), left.with_bulk[index]);
-                let own = (clip / (weights[index] * mechanism_gain * factor * gap)).powi(2);
-                let noise = directions as f64 * own / records.max(1) as f64;
-                remaining(self.sines[index], noise, left.misfit(index, gap))
+                let (gap, factor) = (gap(block.leading[index], block.bulk), clip.left.with_bulk[index]);
+                let own = (clip.width / (block.weights[index] * mechanism_gain * factor * gap)).powi(2);
+                let noise = block.directions as f64 * own / records.max(1) as f64;
+                remaining(self.sines[index], noise, clip.left.misfit(index, gap))
             };
-            (0..weights.len()).map(of).sum::<f64>()
+            (0..block.weights.len()).map(of).sum::<f64>()
         };
-        let clip = CLIPS.map(|kappa| kappa * across.sqrt()).into_iter().min_by(|a, b| error(*a).total_cmp(&error(*b)));
-        (weights, clip.unwrap_or(1.0))
+        let clips = CLIPS.map(|kappa| block.clipped(kappa, &self.turned));
+        let clip = clips.iter().min_by(|a, b| error(a).total_cmp(&error(b))).map_or(1.0, |clip| clip.width);
+        (block.weights, clip)
     }
 
     /// The estimate of both waves, d × d, and below how many deviations of their noise the loadings of each component
@@ -220,7 +215,7 @@ impl FirstWave {
                 v.column_mut(column).neg_mut();
             }
         }
-        let left = self.model().clipped(&second.weights, second.clip, &self.turned);
+        let left = self.block().model.clipped(&second.weights, second.clip, &self.turned);
         let (further, further_values) = &self.further;
         let mut cross = &second.block * self.scale;
         cross -= &v * v.tr_mul(&cross);

@@ -193,7 +193,7 @@ impl FirstWave {
     pub fn judged_by(self, second: &SecondWave) -> Result<Self, RefineError> {
         self.check(second)?;
         let (d, k) = self.directions.shape();
-        let model = self.model();
+        let model = self.block().model;
         let further_values = &self.further.1;
         let v = &self.directions;
         let mut reported = &second.block * self.scale;
