@@ -110,6 +110,15 @@ pub fn refinement_of<'a>(task: &Task, rank: Rank, second: &'a Task) -> Result<&'
     if refinement.rank() == rank.value() { Ok(refinement) } else { Err(RefineError::Rank(refinement.rank())) }
 }
 
+/// Refuses a task that has no second wave.
+pub(super) fn check_first(task: &Task) -> Result<(), RefinementError> {
+    match (task.centring(), task.refinement()) {
+        (Some(_), _) => Err(RefinementError::Centring),
+        (None, Some(_)) => Err(RefinementError::Twice),
+        (None, None) => Ok(()),
+    }
+}
+
 /// The components of both waves: of the first one's estimate, and of the sums of the second and its task.
 ///
 /// # Errors
@@ -136,12 +145,7 @@ impl FirstWave {
     /// # Errors
     /// [`RefineError::Refinement`] for a task with centring or a second wave's, and as [`FirstWave::new`].
     pub(super) fn of(covariance: &Covariance, task: &Task, rank: Rank) -> Result<Self, RefineError> {
-        if task.centring().is_some() || covariance.mean().is_some() {
-            return Err(RefinementError::Centring.into());
-        }
-        if task.refinement().is_some() {
-            return Err(RefinementError::Twice.into());
-        }
+        check_first(task)?;
         Ok(Self::new(covariance.matrix(), &covariance.noise_law(), task.bounding().covariance_scale(), rank)?)
     }
 

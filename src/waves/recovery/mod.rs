@@ -71,23 +71,8 @@ pub struct FirstWave {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RefineError {
-    /// The parts have other shapes.
-    #[error(
-        "the second wave has {found_rows} × {found_columns} numbers where the first has {rows} × {columns}: both must \
-         be of the same task and rank"
-    )]
-    Shape {
-        /// Features.
-        rows: usize,
-        /// Components.
-        columns: usize,
-        /// Those of the second wave.
-        found_rows: usize,
-        /// Its columns.
-        found_columns: usize,
-    },
-    /// A number is not finite, or a variance or clip not positive.
-    #[error("the second wave has a number that is not finite, or a variance or clip that is not positive")]
+    /// Numbers beyond those of floating point.
+    #[error("the second wave has a number that is not finite")]
     NotFinite,
     /// The directions are not those of this first wave.
     #[error(
@@ -274,19 +259,14 @@ impl FirstWave {
         second.variances[column] * self.scale * self.scale + sampled
     }
 
+    /// Refuses the second wave of other directions, of as many.
     fn check(&self, second: &SecondWave) -> Result<(), RefineError> {
-        let (rows, columns) = self.directions.shape();
-        let counts = [&second.weights, &second.variances].map(|numbers| (rows, numbers.len()));
-        let mut shapes = [second.directions.shape(), second.block.shape()].into_iter().chain(counts);
-        if let Some((found_rows, found_columns)) = shapes.find(|shape| *shape != (rows, columns)) {
-            return Err(RefineError::Shape { rows, columns, found_rows, found_columns });
+        let (expected, found) = (self.directions.nrows(), second.directions.nrows());
+        if expected != found {
+            return Err(RefinementError::Dimension { expected, found }.into());
         }
-        let positive = |value: f64| value.is_finite() && value > 0.0;
-        let finite = second.block.iter().chain(&second.directions).all(|entry| entry.is_finite());
-        if !finite || !positive(second.clip) || !second.variances.iter().chain(&second.weights).all(|&v| positive(v)) {
-            return Err(RefineError::NotFinite);
-        }
-        let off = (columns as f64 - self.directions.tr_mul(&second.directions).norm_squared()).abs();
+        let count = self.directions.ncols() as f64;
+        let off = (count - self.directions.tr_mul(&second.directions).norm_squared()).abs();
         if off < 1e-3 { Ok(()) } else { Err(RefineError::Directions(off)) }
     }
 }
@@ -373,21 +353,13 @@ mod tests {
             }
         }
         let zeros = DMatrix::zeros(30, 2);
-        for block in [DMatrix::zeros(29, 2), DMatrix::zeros(30, 1)] {
-            let refused = first.refine(&second(&first, &design, &block, &[1e-3; 2]));
-            assert!(matches!(refused, Err(RefineError::Shape { rows: 30, columns: 2, .. })));
-        }
-        for variance in [&[1e-3][..], &[1e-3; 3]] {
-            assert!(matches!(first.refine(&second(&first, &design, &zeros, variance)), Err(RefineError::Shape { .. })));
-        }
-        for variance in [[0.0; 2], [f64::NAN; 2]] {
-            assert_eq!(first.refine(&second(&first, &design, &zeros, &variance)), Err(RefineError::NotFinite));
-        }
         let nowhere = DMatrix::from_element(30, 2, f64::INFINITY);
         assert_eq!(first.refine(&second(&first, &design, &nowhere, &[1e-3; 2])), Err(RefineError::NotFinite));
         let other = first.directions.map(|_| 30f64.sqrt().recip());
-        let wrong = SecondWave { directions: other, ..second(&first, &design, &zeros, &[1e-3; 2]) };
-        assert!(matches!(first.refine(&wrong), Err(RefineError::Directions(_))));
+        let of = |directions| SecondWave { directions, ..second(&first, &design, &zeros, &[1e-3; 2]) };
+        assert!(matches!(first.refine(&of(other)), Err(RefineError::Directions(_))));
+        let refused = RefinementError::Dimension { expected: 30, found: 29 };
+        assert_eq!(first.refine(&of(DMatrix::identity(29, 2))), Err(refused.into()));
     }
 
     /// Of noise alone, of few reports, and of a matrix of zeros.
