@@ -102,10 +102,8 @@ pub(crate) fn _recover<'py>(
 fn shown(step: &Step) -> Shown {
     match step {
         Step::Beginning(part) => (*part, 0, None),
-        Step::Validating(state) => (Part::Penalty, state.solved, Some(state.total)),
-        Step::Path(state) => (Part::Path, state.solved, Some(state.total)),
         Step::Solving(state) => (Part::Solution, state.iterations, None),
-        Step::Bootstrapping(state) => (Part::Bootstrap, state.done, Some(state.replicates)),
+        Step::Done { part, done, of } => (*part, *done, Some(*of)),
     }
 }
 

@@ -44,7 +44,7 @@ pub use answer::{
     Answer, AnswerError, Asked, Baseline, Baselines, ComponentInterval, Confidence, Found, HeldOutUse, MeanAnswer,
     Missing, Part, Question, SparseAnswer, Step, Stop, Trust, Unfinished, Watch, When, answer,
 };
-pub use bootstrap::{BootstrapError, BootstrapProgress, Interval};
+pub use bootstrap::{BootstrapError, Interval};
 pub(crate) use change::{Change, ChangeError};
 pub use fantope::{
     Certificate, Components, DEFAULT_PENALTY_FACTOR, DualMatrix, FantopeError, FantopeProblem, FantopeProjection,

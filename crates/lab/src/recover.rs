@@ -270,8 +270,7 @@ impl<'a> Watch<'a> {
         match step {
             Step::Beginning(_) => ControlFlow::Continue(()),
             Step::Solving(state) => self.call(state.iterations, state.max_iterations, state.relative_gap),
-            Step::Validating(state) | Step::Path(state) => self.call(state.solved, state.total, f64::INFINITY),
-            Step::Bootstrapping(state) => self.call(state.done, state.replicates, f64::INFINITY),
+            Step::Done { done, of, .. } => self.call(*done, *of, f64::INFINITY),
         }
     }
 

@@ -181,7 +181,7 @@ fn who_stops_the_solver_gets_what_it_has_and_why() {
     assert_eq!(cancelled.found.components, late.found.components);
     let path = Question { path: Some(3), ..question.clone() };
     let refused = collected.watched(&path, &mut |step| match step {
-        Step::Path(_) => ControlFlow::Break(Stop::Cancelled),
+        Step::Done { part: Part::Path, .. } => ControlFlow::Break(Stop::Cancelled),
         _ => ControlFlow::Continue(()),
     });
     assert!(matches!(refused, Err(AnswerError::Penalty(PenaltyError::Path(PathError::Cancelled { .. })))));
@@ -225,7 +225,7 @@ fn time_that_is_up_leaves_the_best_answer_and_says_what_is_missing() {
     let (whole, missing) = in_time(&question, |_| false);
     assert_eq!((missing.as_slice(), whole.found.path.unwrap().len()), (&[][..], 3));
     // A path is what was solved of it.
-    let (found, missing) = in_time(&question, |step| matches!(step, Step::Path(state) if state.solved == 2));
+    let (found, missing) = in_time(&question, |step| matches!(step, Step::Done { part: Part::Path, done: 2, .. }));
     assert_eq!((missing.as_slice(), found.found.path.unwrap().len()), (&[(Part::Path, 2, 3)][..], 2));
     assert!(
         found.found.sparse.unwrap().baselines.is_some() && found.trust.confidence.is_some(),
@@ -233,12 +233,17 @@ fn time_that_is_up_leaves_the_best_answer_and_says_what_is_missing() {
     );
 }
 
+/// Whether so many replicates are drawn.
+fn is_drawn(step: &Step, count: usize) -> bool {
+    matches!(step, Step::Done { part: Part::Bootstrap, done, .. } if *done >= count)
+}
+
 #[test]
 fn an_interval_is_of_the_replicates_in_time_and_none_of_too_few() {
     let plain = Question { bootstrap: Some(60), ..Question::new(rank(1)) };
     let solved = Question { bootstrap: Some(60), ..sparse(PenaltyChoice::Value(Penalty::new(0.02).unwrap())) };
     for question in [plain, solved] {
-        let until = |most| in_time(&question, move |step| matches!(step, Step::Bootstrapping(s) if s.done >= most));
+        let until = |most| in_time(&question, move |step| is_drawn(step, most));
         let (found, missing) = until(30);
         assert_eq!(
             (found.trust.confidence.unwrap().replicates, missing.as_slice()),
@@ -249,7 +254,7 @@ fn an_interval_is_of_the_replicates_in_time_and_none_of_too_few() {
     }
     // Within a replicate, too: the estimate itself is solved again first.
     let question = Question { bootstrap: Some(60), ..sparse(PenaltyChoice::Value(Penalty::new(1e-4).unwrap())) };
-    let (found, missing) = in_time(&question, |step| matches!(step, Step::Bootstrapping(_)));
+    let (found, missing) = in_time(&question, |step| is_drawn(step, 0));
     assert_eq!((found.trust.confidence, missing.as_slice()), (None, &[(Part::Bootstrap, 0, 60)][..]));
 }
 

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use serde::Serialize;
 
-use super::super::{BootstrapProgress, Progress, SequenceProgress};
+use super::super::{Progress, SequenceProgress};
 
 /// What was asked for and is missing.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
@@ -65,14 +65,17 @@ impl fmt::Display for Part {
 pub enum Step {
     /// A part after the components begins: who stops here goes without it.
     Beginning(Part),
-    /// Penalties are validated.
-    Validating(SequenceProgress),
-    /// A path is solved.
-    Path(SequenceProgress),
     /// The sparse problem is solved.
     Solving(Progress),
-    /// The noise is drawn again.
-    Bootstrapping(BootstrapProgress),
+    /// Some of the problems or the replicates of a part are done.
+    Done {
+        /// The part; of all that is validated, [`Part::Penalty`].
+        part: Part,
+        /// The number done.
+        done: usize,
+        /// The number that there is to do.
+        of: usize,
+    },
 }
 
 /// A callback's reason to stop the work.
@@ -109,6 +112,10 @@ impl<'a, 'b> Watched<'a, 'b> {
 
     pub(super) fn step(&mut self, step: &Step) -> ControlFlow<()> {
         self.flow(step).map_break(drop)
+    }
+
+    pub(super) fn solved(&mut self, part: Part, state: &SequenceProgress) -> ControlFlow<()> {
+        self.step(&Step::Done { part, done: state.solved, of: state.total })
     }
 
     /// Whether to do a part of so many pieces, where their number is known: the callback decides anew.

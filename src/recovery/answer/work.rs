@@ -10,9 +10,9 @@ use super::super::bootstrap::{SubspaceEstimate, bootstrap};
 use super::super::held_out::thresholded;
 use super::super::penalty::SelectedPenalty;
 use super::super::{
-    BootstrapError, BootstrapProgress, DECOMPOSED, FantopeProblem, FantopeSolver, Fit, HeldOut, Method, PathError,
-    PathPoint, Penalty, PenaltyChoice, PenaltyError, RecoveryError, SequenceProgress, SolverSettings, SolverStatus,
-    default_penalty, default_penalty_sequence, principal_components, solve_sequence,
+    BootstrapError, DECOMPOSED, FantopeProblem, FantopeSolver, Fit, HeldOut, Method, PathError, PathPoint, Penalty,
+    PenaltyChoice, PenaltyError, RecoveryError, SequenceProgress, SolverSettings, SolverStatus, default_penalty,
+    default_penalty_sequence, principal_components, solve_sequence,
 };
 use super::question::{HeldOutUse, Question, settings, solve};
 use super::trust::Confidence;
@@ -103,7 +103,7 @@ impl Work<'_, '_, '_> {
         let settings =
             SolverSettings { max_iterations: MOST_ITERATIONS, ..settings(question.tolerance).for_sequence() };
         let measured = HeldOut::measure(*reports, covariance, question.rank, fits, &settings, &mut |state| {
-            watch.step(&Step::Validating(*state))
+            watch.solved(Part::Penalty, state)
         });
         match measured {
             Err(PenaltyError::Path(PathError::Cancelled { solved, total })) if watch.is_late() => {
@@ -120,7 +120,7 @@ impl Work<'_, '_, '_> {
         let settings = settings(question.tolerance).for_sequence();
         let select = |choice: &PenaltyChoice, watch: &mut Watched<'_, '_>| {
             choice.select(source.covariance, source.reports, question.rank, &settings, &mut |state| {
-                watch.step(&Step::Validating(*state))
+                watch.solved(Part::Penalty, state)
             })
         };
         match select(choice, watch) {
@@ -143,7 +143,7 @@ impl Work<'_, '_, '_> {
         }
         let mut solved = Vec::with_capacity(penalties.len());
         let settings = settings(question.tolerance).for_sequence();
-        let mut step = |state: &SequenceProgress| watch.step(&Step::Path(*state));
+        let mut step = |state: &SequenceProgress| watch.solved(Part::Path, state);
         let outcome = solve_sequence(matrix, question.rank, &penalties, &settings, &mut step, &mut solved);
         match outcome {
             Err(PathError::Cancelled { total, .. }) if watch.is_late() => {
@@ -173,8 +173,8 @@ impl Work<'_, '_, '_> {
         let is_sparse = answer.found.sparse.is_some();
         let settings = SolverSettings { tolerance: REPLICATE_TOLERANCE, ..SolverSettings::default() };
         let solver = FantopeSolver::new(settings)?;
-        let watched = RefCell::new(watch);
-        let last = Cell::new(BootstrapProgress { done: 0, replicates });
+        let (watched, last) = (RefCell::new(watch), Cell::new(0));
+        let show = |done| watched.borrow_mut().step(&Step::Done { part: Part::Bootstrap, done, of: replicates });
         let plain = |matrix: &DMatrix<f64>| principal_components(matrix, rank);
         let estimator = |matrix: &DMatrix<f64>| -> Result<Option<SubspaceEstimate>, RecoveryError> {
             let problem = match penalty {
@@ -182,19 +182,17 @@ impl Work<'_, '_, '_> {
                 Some(penalty) if is_sparse => FantopeProblem::new(matrix, rank, penalty)?,
                 Some(penalty) => return Ok(Some(thresholded(matrix, penalty, rank)?)),
             };
-            let solution = solver
-                .solve_with(&problem, None, &mut |_| watched.borrow_mut().step(&Step::Bootstrapping(last.get())))?;
+            let solution = solver.solve_with(&problem, None, &mut |_| show(last.get()))?;
             // What was stopped is no replicate.
             Ok(watched.borrow().stop.is_none().then(|| solution.into()))
         };
         let dense = penalty.map(|_| plain(matrix)).transpose()?.map(SubspaceEstimate::from);
         let mut rng = ChaCha12Rng::seed_from_u64(question.bootstrap_seed);
-        let outcome = bootstrap(matrix, noise, replicates, estimator, dense.as_ref(), &mut rng, |state| {
-            last.set(state);
-            watched.borrow_mut().step(&Step::Bootstrapping(state))
+        let outcome = bootstrap(matrix, noise, replicates, estimator, dense.as_ref(), &mut rng, |done| {
+            last.set(done);
+            show(done)
         });
-        let watch = watched.into_inner();
-        let done = last.get().done;
+        let (watch, done) = (watched.into_inner(), last.get());
         if watch.is_late() && done < replicates {
             watch.missing(Part::Bootstrap, done, replicates);
         }

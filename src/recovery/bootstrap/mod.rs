@@ -64,16 +64,6 @@ impl From<FantopeSolution> for SubspaceEstimate {
     }
 }
 
-/// Replicates done.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct BootstrapProgress {
-    /// The number done.
-    pub done: usize,
-    /// The number asked for.
-    pub replicates: usize,
-}
-
 /// A closed interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -146,7 +136,7 @@ pub fn bootstrap<R: Rng + ?Sized>(
     mut estimator: impl FnMut(&DMatrix<f64>) -> Result<Option<SubspaceEstimate>, RecoveryError>,
     second: Option<&SubspaceEstimate>,
     rng: &mut R,
-    mut progress: impl FnMut(BootstrapProgress) -> ControlFlow<()>,
+    mut progress: impl FnMut(usize) -> ControlFlow<()>,
 ) -> Result<(Bootstrap, Option<Bootstrap>), BootstrapError> {
     if replicates < FEWEST_REPLICATES {
         return Err(BootstrapError::Replicates(replicates));
@@ -166,7 +156,7 @@ pub fn bootstrap<R: Rng + ?Sized>(
             let Some(recovered) = estimator(&model.draw(&perturbed, rng)?)? else { break 'replicates };
             outcome.add(&model.components, &perturbed, &recovered)?;
         }
-        if progress(BootstrapProgress { done, replicates }).is_break() {
+        if progress(done).is_break() {
             break;
         }
     }
@@ -360,7 +350,7 @@ mod tests {
         replicates: usize,
         mut estimator: impl FnMut(&DMatrix<f64>) -> Result<SubspaceEstimate, RecoveryError>,
         rng: &mut ChaCha12Rng,
-        progress: impl FnMut(BootstrapProgress) -> ControlFlow<()>,
+        progress: impl FnMut(usize) -> ControlFlow<()>,
     ) -> Result<Bootstrap, BootstrapError> {
         let estimator = |matrix: &DMatrix<f64>| estimator(matrix).map(Some);
         super::bootstrap(estimate, (law, &[]), replicates, estimator, None, rng, progress).map(|(outcome, _)| outcome)
@@ -374,7 +364,7 @@ mod tests {
         ChaCha12Rng::seed_from_u64(1)
     }
 
-    fn go(_: BootstrapProgress) -> ControlFlow<()> {
+    fn go(_: usize) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 
@@ -481,15 +471,15 @@ mod tests {
         let law = double_cap_law(10, 2.0, 5000);
         let estimate = law.draw_with_rng(&unit_trace(10, &[0.6], 1), &mut rng()).unwrap();
         let mut seen = vec![];
-        let first = bootstrap(&estimate, &law, 25, pca(1), &mut rng(), |progress| {
-            seen.push((progress.done, progress.replicates));
+        let first = bootstrap(&estimate, &law, 25, pca(1), &mut rng(), |done| {
+            seen.push(done);
             ControlFlow::Continue(())
         });
         assert_eq!(first, bootstrap(&estimate, &law, 25, pca(1), &mut rng(), go));
-        assert_eq!(seen, (1..=25).map(|done| (done, 25)).collect::<Vec<_>>());
+        assert_eq!(seen, Vec::from_iter(1..=25));
         let stop_at = |last: usize| {
-            bootstrap(&estimate, &law, 100, pca(1), &mut rng(), |progress| {
-                if progress.done == last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            bootstrap(&estimate, &law, 100, pca(1), &mut rng(), |done| {
+                if done == last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             })
         };
         assert_eq!(stop_at(22).unwrap().replicates(), 22);

@@ -40,7 +40,7 @@ use serde::Serialize;
 
 use super::bootstrap::{FEWEST_REPLICATES, Model, quantile};
 use super::held_out::{LEVEL, Measured, Projection};
-use super::{BootstrapError, BootstrapProgress, Rank, RecoveryError, principal_components};
+use super::{BootstrapError, Rank, RecoveryError, principal_components};
 use crate::aggregate::{Aggregate, AggregateError};
 use crate::covariance::{Covariance, CovarianceError, Mean};
 use crate::family::Reports;
@@ -94,7 +94,7 @@ pub struct HeldOutChange {
 /// plain components? See the fields of [`Change`] for what is measured.
 ///
 /// The tasks may differ in mechanism, budget, folds and period. The number of `replicates` is at least 20, better 200;
-/// the callback may stop them.
+/// the callback, which is called after each with the number done, may stop them.
 ///
 /// The p-value takes the population to be isotropic except for components above the noise, and the records to be
 /// independent draws from it. The measures on reports held out take the second alone.
@@ -107,7 +107,7 @@ pub fn change<R: Rng + ?Sized>(
     rank: Rank,
     replicates: usize,
     rng: &mut R,
-    progress: impl FnMut(BootstrapProgress) -> ControlFlow<()>,
+    progress: impl FnMut(usize) -> ControlFlow<()>,
 ) -> Result<Change, ChangeError> {
     check_change(first, second)?;
     rank.check(first.1.dimension())?;
@@ -178,7 +178,7 @@ impl<'a> Pair<'a> {
         rank: Rank,
         replicates: usize,
         rng: &mut R,
-        mut progress: impl FnMut(BootstrapProgress) -> ControlFlow<()>,
+        mut progress: impl FnMut(usize) -> ControlFlow<()>,
     ) -> Result<Vec<f64>, ChangeError> {
         let mean = match self.estimates.each_ref().map(Covariance::mean) {
             [Some(ours), Some(theirs)] => Mean::pooled([ours, theirs], self.weights).without_bias().as_slice().to_vec(),
@@ -197,7 +197,7 @@ impl<'a> Pair<'a> {
             };
             let [ours, theirs] = &self.estimates;
             distances.push(sin_theta_squared(&draw(ours)?, &draw(theirs)?)?);
-            if progress(BootstrapProgress { done, replicates }).is_break() {
+            if progress(done).is_break() {
                 break;
             }
         }

@@ -144,8 +144,8 @@ fn without_folds_or_time_a_part_is_left_out() {
     let (first, second) = (collected(&ours, &records, 500, &mut rng), collected(&single, &records, 500, &mut rng));
     let change = compare((&first, &ours), (&second, &single), 20).unwrap();
     assert!(change.held_out.is_none() && change.p_value.is_some());
-    let stopped = super::change((&first, &ours), (&second, &single), Rank::new(1).unwrap(), 40, &mut rng, |state| {
-        if state.done == 7 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    let stopped = super::change((&first, &ours), (&second, &single), Rank::new(1).unwrap(), 40, &mut rng, |done| {
+        if done == 7 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     let stopped = stopped.unwrap();
     assert_eq!((stopped.replicates, stopped.p_value, stopped.quantile), (7, None, None));

@@ -7,7 +7,7 @@ use clap::Args;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::internal::family::Collection;
 use ldp_pca::internal::recovery::{Change, ChangeError, Measured, OtherCollection, change, check_change};
-use ldp_pca::recovery::{Answer, Rank};
+use ldp_pca::recovery::{Answer, Part, Rank, Step};
 use ldp_pca::task::Task;
 use rand::SeedableRng;
 
@@ -74,7 +74,10 @@ impl Other<'_> {
     pub(super) fn compare(self, answer: &mut Answer, replicates: usize, progress: &mut Progress) -> Result<()> {
         let rank = Rank::new(answer.asked.rank)?;
         let mut rng = ChaCha12Rng::seed_from_u64(SEED);
-        let pairs = |state| progress.watch_pairs(state).map_break(|_| ());
+        let pairs = |done| {
+            let step = Step::Done { part: Part::Other, done, of: replicates };
+            progress.watch(&step).map_break(|_| ())
+        };
         let compared = change(self.first, (&self.aggregate, &self.task), rank, replicates, &mut rng, pairs);
         let change = compared.map_err(|error| self.refusal(error))?;
         answer.add_other([self.first.1, &self.task], self.path.display().to_string(), change, replicates);

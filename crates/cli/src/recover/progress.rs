@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use indicatif::ProgressBar;
-use ldp_pca::recovery::{BootstrapProgress, Part, Step, Stop};
+use ldp_pca::recovery::{Part, Step, Stop};
 
 use crate::output::{bar, spinner};
 use crate::solver::{SolverArguments, show};
@@ -29,16 +29,8 @@ impl Progress {
                 self.turn_to("solving");
                 show(&self.bar, progress);
             }
-            Step::Validating(state) => self.show(Part::Penalty, state.solved, state.total),
-            Step::Path(state) => self.show(Part::Path, state.solved, state.total),
-            Step::Bootstrapping(state) => self.show(Part::Bootstrap, state.done, state.replicates),
+            Step::Done { part, done, of } => self.show(*part, *done, *of),
         }
-        self.in_time()
-    }
-
-    /// Shows the pairs of collections that were drawn, and stops when the time is up.
-    pub(super) fn watch_pairs(&mut self, state: BootstrapProgress) -> ControlFlow<Stop> {
-        self.show(Part::Other, state.done, state.replicates);
         self.in_time()
     }
 
