@@ -28,6 +28,7 @@
 
 mod model;
 
+use core::iter;
 use core::ops::ControlFlow;
 
 use nalgebra::{DMatrix, DVector};
@@ -143,15 +144,11 @@ pub fn bootstrap<R: Rng + ?Sized>(
     }
     let found = estimator(estimate)?.ok_or(BootstrapError::Cancelled(0))?;
     let model = Model::fit(estimate, law, mean, &found)?;
-    let mut outcome = Bootstrap::start(&model);
     let second = second.map(|found| Model::fit(estimate, law, mean, found)).transpose()?;
-    let mut second = second.map(|model| {
-        let outcome = Bootstrap::start(&model);
-        (model, outcome)
-    });
+    let (mut outcome, mut other) = (Bootstrap::start(&model), second.as_ref().map(Bootstrap::start));
     'replicates: for done in 1..=replicates {
-        let models = [Some((&model, &mut outcome)), second.as_mut().map(|(model, outcome)| (&*model, outcome))];
-        for (model, outcome) in models.into_iter().flatten() {
+        let models = iter::once((&model, &mut outcome)).chain(second.iter().zip(&mut other));
+        for (model, outcome) in models {
             let perturbed = model.perturbed(rng)?;
             let Some(recovered) = estimator(&model.draw(&perturbed, rng)?)? else { break 'replicates };
             outcome.add(&model.components, &perturbed, &recovered)?;
@@ -160,8 +157,7 @@ pub fn bootstrap<R: Rng + ?Sized>(
             break;
         }
     }
-    let second = second.map(|(_, outcome)| outcome.finish()).transpose()?;
-    Ok((outcome.finish()?, second))
+    Ok((outcome.finish()?, other.map(Bootstrap::finish).transpose()?))
 }
 
 impl Bootstrap {
@@ -178,8 +174,7 @@ impl Bootstrap {
     /// knowledge of them; it is at most the trivial bound `min(k, d - k)`.
     #[must_use]
     pub fn interval(&self, level: f64) -> Interval {
-        let tail = 0.5 * (1.0 - level);
-        Interval { lower: quantile(&self.errors, tail), upper: quantile(&self.largest_errors, 1.0 - tail) }
+        central(&self.errors, &self.largest_errors, level)
     }
 
     /// Central interval for the [share](crate::subspace::share_found) of the structure that the components reported
@@ -188,10 +183,7 @@ impl Bootstrap {
     /// `None` where the population may have no structure.
     #[must_use]
     pub fn share_found(&self, level: f64) -> Option<Interval> {
-        let tail = 0.5 * (1.0 - level);
-        let interval =
-            || Interval { lower: quantile(&self.least_shares, tail), upper: quantile(&self.most_shares, 1.0 - tail) };
-        (self.most_shares.len() == self.errors.len()).then(interval)
+        (self.most_shares.len() == self.errors.len()).then(|| central(&self.least_shares, &self.most_shares, level))
     }
 
     /// The median of the replicates' errors: an estimate of the error of the components reported.
@@ -205,10 +197,14 @@ impl ComponentConfidence {
     /// Central interval for `1 - ||V^T v||^2`, the part of the true component v that the recovered subspace V misses.
     #[must_use]
     pub fn interval(&self, level: f64) -> Interval {
-        let tail = 0.5 * (1.0 - level);
-        let upper = if self.distinguishable { quantile(&self.errors, 1.0 - tail) } else { 1.0 };
-        Interval { lower: quantile(&self.errors, tail), upper }
+        let found = central(&self.errors, &self.errors, level);
+        if self.distinguishable { found } else { Interval { upper: 1.0, ..found } }
     }
+}
+
+fn central(least: &[f64], most: &[f64], level: f64) -> Interval {
+    let tail = 0.5 * (1.0 - level);
+    Interval { lower: quantile(least, tail), upper: quantile(most, 1.0 - tail) }
 }
 
 /// The value below which one more draw falls with probability `probability`: interpolated at rank `p (n + 1)`, and the
@@ -503,25 +499,18 @@ mod tests {
         assert!(bootstrap(&matrix, &law, 20, nowhere, &mut rng(), go).is_ok());
     }
 
-    #[test]
-    fn quantiles_interpolate_and_stop_at_the_extremes() {
-        let values: Vec<f64> = (1..=9).map(f64::from).collect();
-        assert_eq!([0.0, 0.1, 0.25, 0.5, 0.99].map(|p| quantile(&values, p)), [1.0, 1.0, 2.5, 5.0, 9.0]);
-    }
-
     /// Of 99 errors the k-th is exceeded with probability 1 - k / 100.
     #[test]
-    fn intervals_are_the_quantiles_on_both_sides() {
-        let errors: Vec<f64> = (1..=99).map(f64::from).collect();
-        let close = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found} {expected}");
-        for (level, lower, upper) in [(0.9, 5.0, 95.0), (0.5, 25.0, 75.0), (0.98, 1.0, 99.0)] {
-            let component = ComponentConfidence { eigenvalue: 1.0, distinguishable: true, errors: errors.clone() };
-            let found = component.interval(level);
-            close(found.lower, lower);
-            close(found.upper, upper);
-            let hidden = ComponentConfidence { distinguishable: false, ..component };
-            assert_eq!(hidden.interval(level).upper, 1.0);
+    fn intervals_are_the_quantiles_on_both_sides_which_interpolate_and_stop_at_the_extremes() {
+        let of = |distinguishable| {
+            let errors = (1..=99).map(f64::from).collect();
+            ComponentConfidence { eigenvalue: 1.0, distinguishable, errors }
+        };
+        for (level, lower, upper) in [(0.9, 5.0, 95.0), (0.5, 25.0, 75.0), (0.98, 1.0, 99.0), (0.999, 1.0, 99.0)] {
+            let Interval { lower: least, upper: most } = of(true).interval(level);
+            assert!((least - lower).abs() < 1e-9 && (most - upper).abs() < 1e-9, "{least} {most}");
+            assert_eq!(of(false).interval(level).upper, 1.0);
         }
-        close(quantile(&errors, 0.255), 25.5);
+        assert!((quantile(&of(true).errors, 0.255) - 25.5).abs() < 1e-9);
     }
 }
