@@ -396,15 +396,13 @@ pub(crate) mod tests {
     use core::num::NonZeroUsize;
 
     use super::*;
-    use crate::mechanism::Summable;
+    use crate::mechanism::{MechanismSpec, Summable};
     use crate::report::Report;
-    use crate::testing::sum;
+    use crate::testing::{clip, double_cap, gaussian, sum};
     use chacha20::ChaCha20Rng;
     use rand::{RngExt, SeedableRng};
     use rand_distr::StandardNormal;
 
-    const DOUBLE_CAP: &str = r#"{"type": "double-cap", "epsilon": 4, "candidates": 64, "cap": 8}"#;
-    const GAUSSIAN: &str = r#"{"type": "gaussian", "epsilon": 4, "delta": 1e-6, "calibration": "analytic"}"#;
     const RADIUS: f64 = 3.0;
     const WEIGHT: f64 = 0.2;
 
@@ -423,18 +421,14 @@ pub(crate) mod tests {
         Covariance::of_folds(Reports::one(aggregate, task), |index| index != fold)
     }
 
+    fn mechanisms() -> [MechanismSpec; 2] {
+        [double_cap(4.0, 64, 8), gaussian(4.0)]
+    }
+
     /// A task with three features, clipped to the radius, centred with the weight or not.
-    fn task(mechanism: &str, centred: bool, folds: usize) -> Task {
-        let columns: Vec<String> = ["a", "b", "c"]
-            .map(|name| format!(r#"{{"name": "{name}", "type": "numeric", "offset": 0, "scale": 1}}"#))
-            .to_vec();
-        let centring = if centred { format!(r#""centring": {{"weight": {WEIGHT}}},"#) } else { String::new() };
-        Task::from_json(&format!(
-            r#"{{"version": 1, "schema": {{"columns": [{}]}}, "bounding": {{"type": "clip", "radius": {RADIUS}}}, {centring}
-            "mechanism": {mechanism}, "folds": {folds}}}"#,
-            columns.join(", ")
-        ))
-        .unwrap()
+    fn task(mechanism: MechanismSpec, centred: bool, folds: u32) -> Task {
+        let task = crate::testing::task(3, clip(RADIUS), mechanism, folds);
+        if centred { task.with_centring(Centring::new(WEIGHT).unwrap()).unwrap() } else { task }
     }
 
     /// Possible sums of this many reports in the one fold of a task, with some tags.
@@ -456,7 +450,7 @@ pub(crate) mod tests {
     /// length, and numbers of reports from one on.
     #[test]
     fn printed_noise_is_that_of_the_formulas_for_means_of_every_length() {
-        for mechanism in [DOUBLE_CAP, GAUSSIAN] {
+        for mechanism in mechanisms() {
             let task = task(mechanism, true, 1);
             let one_report = task.moments().unwrap();
             let (mut short, mut long) = (0, 0);
@@ -494,7 +488,7 @@ pub(crate) mod tests {
                     ] {
                         assert!(
                             (printed / expected - 1.0).abs() < 1e-12,
-                            "{mechanism} {records} {share} {printed} {expected}"
+                            "{mechanism:?} {records} {share} {printed} {expected}"
                         );
                     }
                     let law = estimate.noise_law();
@@ -517,7 +511,7 @@ pub(crate) mod tests {
     #[test]
     fn printed_noise_is_that_of_drawn_estimates_and_these_are_unbiased() {
         const DRAWS: usize = 4000;
-        let task = task(GAUSSIAN, true, 1);
+        let task = task(gaussian(4.0), true, 1);
         let mechanism = task.moments().unwrap();
         let steps = mechanism.debias(&[1; 10], 1) - mechanism.debias(&[0; 10], 1);
         let deviation = mechanism.entry_deviation();
@@ -568,7 +562,7 @@ pub(crate) mod tests {
     /// Reports of records with nothing in them: the noise beside the constant. 1,800 entries give a deviation to 1.7 %.
     #[test]
     fn the_printed_noise_of_a_mean_of_few_reports_is_what_they_have() {
-        let task = task(DOUBLE_CAP, true, 1);
+        let task = task(double_cap(4.0, 64, 8), true, 1);
         let nothing = task.bound(vec![0.0; 3]).unwrap();
         let mut rng = ChaCha20Rng::from_seed([6; 32]);
         let (mut squares, mut printed) = (0.0, 0.0);
@@ -586,7 +580,7 @@ pub(crate) mod tests {
 
     #[test]
     fn the_second_moment_is_what_was_debiased_with_and_without_centring() {
-        for mechanism in [DOUBLE_CAP, GAUSSIAN] {
+        for mechanism in mechanisms() {
             for centred in [false, true] {
                 let task = task(mechanism, centred, 1);
                 let aggregate = made_up(&task, 50, |row, column| 7 * row as i64 - 5 * (column as i64) - 3);
@@ -612,7 +606,7 @@ pub(crate) mod tests {
     /// By hand: the moments move by p, the mean by f p, and its square by f p (2 |mean| + f p).
     #[test]
     fn the_bound_on_hostile_reports_adds_up_what_moves() {
-        for mechanism in [DOUBLE_CAP, GAUSSIAN] {
+        for mechanism in mechanisms() {
             for centred in [false, true] {
                 let task = task(mechanism, centred, 1);
                 let most = i64::from(task.moments().unwrap().largest_entry());
@@ -640,7 +634,7 @@ pub(crate) mod tests {
 
     #[test]
     fn what_cannot_be_estimated_is_refused_by_name() {
-        let [task, other] = [false, true].map(|centred| task(DOUBLE_CAP, centred, 2));
+        let [task, other] = [false, true].map(|centred| task(double_cap(4.0, 64, 8), centred, 2));
         let mut aggregate = Aggregate::empty(&task);
         let empty = Err(CovarianceError::Empty);
         for task in [&task, &other] {
@@ -659,7 +653,7 @@ pub(crate) mod tests {
         assert_eq!(of_fold(&aggregate, &task, 1 - full), empty);
         assert_eq!(without_fold(&aggregate, &task, full), empty);
         assert_eq!(of_fold(&aggregate, &task, 2), empty, "there is no such fold");
-        let single = self::task(DOUBLE_CAP, false, 1);
+        let single = self::task(double_cap(4.0, 64, 8), false, 1);
         assert_eq!(without_fold(&Aggregate::empty(&single), &single, 0), empty);
         let foreign = AggregateError::OtherTask { expected: other.digest(), found: task.digest() };
         let foreign = Err(CovarianceError::Aggregate(foreign));
@@ -671,7 +665,7 @@ pub(crate) mod tests {
 
     #[test]
     fn estimates_are_linear_in_the_reports_and_in_the_folds() {
-        for (mechanism, centred) in [DOUBLE_CAP, GAUSSIAN].into_iter().flat_map(|name| [(name, false), (name, true)]) {
+        for (mechanism, centred) in mechanisms().into_iter().flat_map(|spec| [(spec, false), (spec, true)]) {
             let task = task(mechanism, centred, 3);
             let record = task.bound(vec![1.0, -2.0, 0.5]).unwrap();
             let mut rng = ChaCha20Rng::from_seed([7; 32]);
@@ -703,15 +697,9 @@ pub(crate) mod tests {
     /// moments and to the mean.
     #[test]
     fn hostile_reports_move_no_eigenvalue_beyond_the_bound_with_centring_and_radius() {
-        for (centring, nearly) in [("", 0.1), (r#""centring": {"weight": 0.25},"#, 0.02)] {
-            let task = Task::from_json(&format!(
-                r#"{{"version": 1, "schema": {{"columns": [
-                    {{"name": "a", "type": "numeric", "offset": 0, "scale": 1}},
-                    {{"name": "b", "type": "numeric", "offset": 0, "scale": 1}}
-                ]}}, "bounding": {{"type": "clip", "radius": 3}}, {centring}
-                "mechanism": {{"type": "double-cap", "epsilon": 2, "candidates": 64, "cap": 8}}, "folds": 1}}"#
-            ))
-            .unwrap();
+        let plain = crate::testing::task(2, clip(RADIUS), double_cap(2.0, 64, 8), 1);
+        let centred = plain.clone().with_centring(Centring::new(0.25).unwrap()).unwrap();
+        for (task, nearly) in [(plain, 0.1), (centred, 0.02)] {
             let record = task.bound(vec![1.0, -2.0]).unwrap();
             let mut rng = ChaCha20Rng::from_seed([9; 32]);
             let mut reports: Vec<Report> =
@@ -743,7 +731,7 @@ pub(crate) mod tests {
                     (moved, bound) = (change, allowed);
                 }
             }
-            assert!(moved > nearly * bound, "{centring} {moved} {bound}");
+            assert!(moved > nearly * bound, "{:?} {moved} {bound}", task.centring());
         }
     }
 }
