@@ -398,7 +398,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::mechanism::{MechanismSpec, Summable};
     use crate::report::Report;
-    use crate::testing::{clip, double_cap, gaussian, sum};
+    use crate::testing::{clip, double_cap, gaussian, reports, sum};
     use chacha20::ChaCha20Rng;
     use rand::{RngExt, SeedableRng};
     use rand_distr::StandardNormal;
@@ -427,8 +427,8 @@ pub(crate) mod tests {
 
     /// A task with three features, clipped to the radius, centred with the weight or not.
     fn task(mechanism: MechanismSpec, centred: bool, folds: u32) -> Task {
-        let task = crate::testing::task(3, clip(RADIUS), mechanism, folds);
-        if centred { task.with_centring(Centring::new(WEIGHT).unwrap()).unwrap() } else { task }
+        let centring = centred.then(|| Centring::new(WEIGHT).unwrap());
+        crate::testing::centred(crate::testing::task(3, clip(RADIUS), mechanism, folds), centring)
     }
 
     /// Possible sums of this many reports in the one fold of a task, with some tags.
@@ -563,13 +563,11 @@ pub(crate) mod tests {
     #[test]
     fn the_printed_noise_of_a_mean_of_few_reports_is_what_they_have() {
         let task = task(double_cap(4.0, 64, 8), true, 1);
-        let nothing = task.bound(vec![0.0; 3]).unwrap();
         let mut rng = ChaCha20Rng::from_seed([6; 32]);
         let (mut squares, mut printed) = (0.0, 0.0);
         for _ in 0..600 {
-            let reports: Vec<Report> =
-                (0..20).map(|_| task.randomize_with_rng(&nothing, None, &mut rng).unwrap()).collect();
-            let estimate = Covariance::estimate(&sum(&task, &reports), &task).unwrap();
+            let of_nothing = reports(&task, 20, &mut rng, |_, _| vec![0.0; 3]);
+            let estimate = Covariance::estimate(&sum(&task, &of_nothing), &task).unwrap();
             let mean = estimate.mean().unwrap();
             squares += mean.values().iter().map(|value| value * value).sum::<f64>() / 3.0;
             printed += mean.noise_deviation().powi(2);
@@ -667,10 +665,7 @@ pub(crate) mod tests {
     fn estimates_are_linear_in_the_reports_and_in_the_folds() {
         for (mechanism, centred) in mechanisms().into_iter().flat_map(|spec| [(spec, false), (spec, true)]) {
             let task = task(mechanism, centred, 3);
-            let record = task.bound(vec![1.0, -2.0, 0.5]).unwrap();
-            let mut rng = ChaCha20Rng::from_seed([7; 32]);
-            let reports: Vec<Report> =
-                (0..30).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect();
+            let reports = reports(&task, 30, &mut ChaCha20Rng::from_seed([7; 32]), |_, _| vec![1.0, -2.0, 0.5]);
             let aggregate = sum(&task, &reports);
             let mean = |estimate: &Covariance| estimate.mean().map(|mean| DVector::from_row_slice(mean.values()));
             let whole = Covariance::estimate(&aggregate, &task).unwrap();
@@ -700,10 +695,8 @@ pub(crate) mod tests {
         let plain = crate::testing::task(2, clip(RADIUS), double_cap(2.0, 64, 8), 1);
         let centred = plain.clone().with_centring(Centring::new(0.25).unwrap()).unwrap();
         for (task, nearly) in [(plain, 0.1), (centred, 0.02)] {
-            let record = task.bound(vec![1.0, -2.0]).unwrap();
-            let mut rng = ChaCha20Rng::from_seed([9; 32]);
-            let mut reports: Vec<Report> =
-                (0..300).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect();
+            let (record, mut rng) = (task.bound(vec![1.0, -2.0]).unwrap(), ChaCha20Rng::from_seed([9; 32]));
+            let mut reports = reports(&task, 300, &mut rng, |_, _| vec![1.0, -2.0]);
             let estimate = |reports: &[Report]| {
                 let mut aggregate = Aggregate::empty(&task);
                 aggregate.accumulate_with_repeats(&task, reports, NonZeroUsize::MIN).unwrap();

@@ -5,6 +5,7 @@ use nalgebra::DMatrix;
 use rand::{CryptoRng, Rng, RngExt};
 
 use crate::aggregate::Aggregate;
+use crate::centring::Centring;
 use crate::mechanism::MechanismSpec;
 use crate::privacy::tests::{delta, epsilon};
 use crate::record::{BoundedRecord, Bounding, Radius};
@@ -34,10 +35,29 @@ pub(crate) fn task(features: usize, bounding: Bounding, mechanism: MechanismSpec
     Task::new(Schema::numeric(features).unwrap(), bounding, mechanism, Folds::new(folds).unwrap()).unwrap()
 }
 
+/// The same about an estimated mean, where there is a centring.
+pub(crate) fn centred(task: Task, centring: Option<Centring>) -> Task {
+    match centring {
+        Some(centring) => task.with_centring(centring).unwrap(),
+        None => task,
+    }
+}
+
 pub(crate) fn sum(task: &Task, reports: &[Report]) -> Aggregate {
     let mut sum = Aggregate::empty(task);
     sum.accumulate(task, reports).unwrap();
     sum
+}
+
+/// The reports of so many people, of whom each has the record that `record` makes of their number.
+pub(crate) fn reports<R: CryptoRng>(
+    task: &Task,
+    count: usize,
+    rng: &mut R,
+    mut record: impl FnMut(usize, &mut R) -> Vec<f64>,
+) -> Vec<Report> {
+    let one = |index| task.randomize_with_rng(&task.bound(record(index, rng)).unwrap(), None, rng).unwrap();
+    (0..count).map(one).collect()
 }
 
 /// The sum of so many reports of records drawn from these.

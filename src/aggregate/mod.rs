@@ -316,8 +316,7 @@ mod tests {
 
     pub(super) fn reports(task: &Task, count: usize) -> Vec<Report> {
         let mut rng = ChaCha8Rng::seed_from_u64(2);
-        let record = task.bound(vec![0.3, -0.2, 0.0, 0.9]).unwrap();
-        (0..count).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect()
+        crate::testing::reports(task, count, &mut rng, |_, _| vec![0.3, -0.2, 0.0, 0.9])
     }
 
     #[test]

@@ -101,9 +101,7 @@ mod tests {
     }
 
     fn reports(count: usize) -> Vec<Report> {
-        let (task, mut rng) = (task(), ChaCha8Rng::seed_from_u64(3));
-        let record = task.bound(vec![0.6, 0.8]).unwrap();
-        (0..count).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect()
+        testing::reports(&task(), count, &mut ChaCha8Rng::seed_from_u64(3), |_, _| vec![0.6, 0.8])
     }
 
     fn ids_in(seen: &SeenIds) -> usize {

@@ -317,14 +317,11 @@ mod tests {
     /// Lengths `median exp(spread G)`, through the randomizer and the bytes of an aggregate.
     fn collected(task: &Task, people: usize, median: f64, spread: f64, seed: u64) -> Norms {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let reports: Vec<_> = (0..people)
-            .map(|_| {
-                let normal: f64 = rng.sample(StandardNormal);
-                let length = median * (spread * normal).exp();
-                task.randomize_with_rng(&task.bound(vec![0.6 * length, -0.8 * length]).unwrap(), None, &mut rng)
-                    .unwrap()
-            })
-            .collect();
+        let reports = testing::reports(task, people, &mut rng, |_, rng| {
+            let normal: f64 = rng.sample(StandardNormal);
+            let length = median * (spread * normal).exp();
+            vec![0.6 * length, -0.8 * length]
+        });
         let aggregate = testing::sum(task, &reports);
         Norms::of(&Aggregate::from_bytes(&aggregate.to_bytes(), task).unwrap(), task).unwrap()
     }

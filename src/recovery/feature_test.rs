@@ -238,7 +238,7 @@ mod tests {
     use crate::mechanism::MechanismSpec;
     use crate::privacy::tests::{delta, epsilon};
     use crate::recovery::FantopeError;
-    use crate::testing::{double_cap, rank, sum, task};
+    use crate::testing::{self, double_cap, rank, sum, task};
 
     #[test]
     fn eigenpairs_without_a_row_are_those_of_the_smaller_matrix() {
@@ -294,15 +294,13 @@ mod tests {
 
     /// Of ten features four move together.
     fn collected(task: &Task, offset: f64, reports: usize, rng: &mut ChaCha20Rng) -> Covariance {
-        let reports: Vec<_> = (0..reports)
-            .map(|_| {
-                let common: f64 = rng.sample(StandardNormal);
-                let mut record: Vec<f64> = (0..10).map(|_| rng.sample(StandardNormal)).collect();
-                record[..4].iter_mut().for_each(|value| *value = 0.5 * *value + 1.5 * common);
-                record[9] += offset;
-                task.randomize_with_rng(&task.bound(record).unwrap(), None, rng).unwrap()
-            })
-            .collect();
+        let reports = testing::reports(task, reports, rng, |_, rng| {
+            let common: f64 = rng.sample(StandardNormal);
+            let mut record: Vec<f64> = (0..10).map(|_| rng.sample(StandardNormal)).collect();
+            record[..4].iter_mut().for_each(|value| *value = 0.5 * *value + 1.5 * common);
+            record[9] += offset;
+            record
+        });
         Covariance::estimate(&sum(task, &reports), task).unwrap()
     }
 
@@ -317,8 +315,7 @@ mod tests {
         for (spec, reports, centring) in
             [(double_cap, 3_000, None), (gaussian, 6_000, None), (double_cap, 8_000, Some(centring))]
         {
-            let task = task(10, Bounding::UnitNorm, spec, 1);
-            let task = centring.map_or_else(|| task.clone(), |centring| task.with_centring(centring).unwrap());
+            let task = testing::centred(task(10, Bounding::UnitNorm, spec, 1), centring);
             let mut rng = ChaCha20Rng::seed_from_u64(2);
             let (mut below, mut false_share, mut found) = (0, 0.0, 0);
             for _ in 0..60 {
@@ -340,10 +337,8 @@ mod tests {
     fn one_feature_has_no_others_and_a_rank_beyond_the_features_is_refused() {
         for (features, reports) in [(1, 5), (3, 5)] {
             let task = task(features, Bounding::UnitNorm, double_cap(4.0, 32, 2), 1);
-            let record = task.bound(vec![1.0; features]).unwrap();
             let mut rng = ChaCha20Rng::seed_from_u64(1);
-            let reports: Vec<_> =
-                (0..reports).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect();
+            let reports = testing::reports(&task, reports, &mut rng, |_, _| vec![1.0; features]);
             let covariance = Covariance::estimate(&sum(&task, &reports), &task).unwrap();
             let test = FeatureTest::new(&covariance, rank(features)).unwrap();
             assert!(test.p_values.iter().all(|p| (0.0..=1.0).contains(p)));

@@ -171,7 +171,6 @@ mod tests {
     use rand::{RngExt, SeedableRng};
 
     use super::*;
-    use crate::aggregate::Accumulator;
     use crate::centring::Centring;
     use crate::law::tests::{double_cap_law, gaussian_law, unit_trace};
     use crate::mechanism::MechanismSpec;
@@ -179,7 +178,7 @@ mod tests {
     use crate::record::Bounding;
     use crate::recovery::answer::tests::Collected;
     use crate::recovery::{FantopeError, HeldOutUse, Question, Stop, answer};
-    use crate::testing::task;
+    use crate::testing::{self, task};
     use rand_distr::StandardNormal;
 
     /// With strong components the first noise is tested in every draw. 400 draws a law: 20 ranks too large are
@@ -214,13 +213,10 @@ mod tests {
         let mut rng = ChaCha12Rng::seed_from_u64(8);
         for (reports, least) in [(5, 0), (12, 1), (60, 3)] {
             let found = |_| {
-                let mut accumulator = Accumulator::new(&task);
-                for _ in 0..reports {
-                    let record = (0..6).map(|_| rng.sample(StandardNormal)).collect();
-                    let report = task.randomize_with_rng(&task.bound(record).unwrap(), None, &mut rng).unwrap();
-                    accumulator.push(report).unwrap();
-                }
-                let covariance = Covariance::estimate(accumulator.aggregate().unwrap(), &task).unwrap();
+                let reports = testing::reports(&task, reports, &mut rng, |_, rng| {
+                    (0..6).map(|_| rng.sample(StandardNormal)).collect()
+                });
+                let covariance = Covariance::estimate(&testing::sum(&task, &reports), &task).unwrap();
                 let (estimate, law) = (covariance.matrix(), covariance.noise_law());
                 let tested = RankTest::in_time(estimate, &law, 999, &mut |_| ControlFlow::Continue(()));
                 tested.unwrap().0.rank().is_ok()

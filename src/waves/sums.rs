@@ -56,7 +56,7 @@ mod tests {
     use super::*;
     use crate::covariance::{Covariance, CovarianceError};
     use crate::privacy::Epsilon;
-    use crate::testing::{clip, double_cap, task};
+    use crate::testing::{self, clip, double_cap, task};
     use crate::waves::Refinement;
     use chacha20::ChaCha8Rng;
     use rand::SeedableRng;
@@ -71,9 +71,7 @@ mod tests {
         let mut aggregate = Aggregate::empty(&second);
         assert_eq!(SecondWave::of(&aggregate, &second), Err(AggregateError::NoReports));
         let mut rng = ChaCha8Rng::seed_from_u64(2);
-        let record = second.bound(vec![0.3, -0.2, 0.0, 0.9]).unwrap();
-        let reports: Vec<_> =
-            (0..30_000).map(|_| second.randomize_with_rng(&record, None, &mut rng).unwrap()).collect();
+        let reports = testing::reports(&second, 30_000, &mut rng, |_, _| vec![0.3, -0.2, 0.0, 0.9]);
         aggregate.accumulate(&second, &reports).unwrap();
         let aggregate = Aggregate::from_bytes(&aggregate.to_bytes(), &second).unwrap();
         assert_eq!(aggregate.folds()[0].sums().len(), 2048);

@@ -148,10 +148,7 @@ mod tests {
         let mut rng = ChaCha20Rng::seed_from_u64(11);
         let one = 1usize.try_into().unwrap();
         let model = SpikedModel::draw(task.dimension(), one, 20.0, Some(3), &mut rng).unwrap();
-        let reports: Vec<_> = (0..records)
-            .map(|_| task.randomize_with_rng(&task.bound(model.record(&mut rng)).unwrap(), None, &mut rng).unwrap())
-            .collect();
-        sum(task, &reports)
+        sum(task, &testing::reports(task, records, &mut rng, |_, rng| model.record(rng)))
     }
 
     fn validate(
@@ -241,15 +238,9 @@ mod tests {
     fn ties_go_to_the_largest_penalty() {
         // In one dimension every penalty is 0 and every score the same.
         let task = task(1, 2);
-        let result = validate(&collected_of_one(&task), &task, &[0.5, 2.0, 1.0]).unwrap();
+        let reports = testing::reports(&task, 50, &mut ChaCha20Rng::seed_from_u64(12), |_, _| vec![1.0]);
+        let result = validate(&sum(&task, &reports), &task, &[0.5, 2.0, 1.0]).unwrap();
         assert_eq!((chosen(&result).factor, chosen(&result).penalty), (2.0, Penalty::ZERO));
-    }
-
-    fn collected_of_one(task: &Task) -> Aggregate {
-        let mut rng = ChaCha20Rng::seed_from_u64(12);
-        let record = task.bound(vec![1.0]).unwrap();
-        let reports: Vec<_> = (0..50).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect();
-        sum(task, &reports)
     }
 
     #[test]

@@ -183,7 +183,7 @@ mod tests {
     use crate::mechanism::MechanismSpec;
     use crate::privacy::Epsilon;
     use crate::record::Bounding;
-    use crate::testing::{gaussian, sum, task};
+    use crate::testing::{self, gaussian, sum, task};
     use crate::waves::prediction::LEAST_GAIN;
 
     fn task_with(mechanism: MechanismSpec) -> Task {
@@ -199,13 +199,11 @@ mod tests {
     fn the_same_sums_give_the_same_task_which_is_as_large_as_its_placeholder() {
         let (task, rank) = (task_with(MechanismSpec::double_cap(epsilon())), Rank::new(1).unwrap());
         let mut rng = ChaCha8Rng::seed_from_u64(1);
-        let reports: Vec<_> = (0..3000)
-            .map(|index| {
-                let mut record = vec![0.0; 6];
-                record[if index % 3 == 0 { index / 3 % 6 } else { 0 }] = 1.0;
-                task.randomize_with_rng(&task.bound(record).unwrap(), None, &mut rng).unwrap()
-            })
-            .collect();
+        let reports = testing::reports(&task, 3000, &mut rng, |index, _| {
+            let mut record = vec![0.0; 6];
+            record[if index % 3 == 0 { index / 3 % 6 } else { 0 }] = 1.0;
+            record
+        });
         let aggregate = sum(&task, &reports);
         let made = SecondTask::of(&aggregate, &task, rank, None).unwrap();
         assert_eq!(made, SecondTask::of(&aggregate, &task, rank, Some(3000)).unwrap());
@@ -234,13 +232,11 @@ mod tests {
         let mut rng = ChaCha8Rng::seed_from_u64(5);
         let gains: Vec<f64> = (0..8)
             .map(|_| {
-                let reports: Vec<_> = (0..first)
-                    .map(|index| {
-                        let (kind, mut record) = (index % 100, vec![0.0; 12]);
-                        record[if kind < 54 { kind % 3 } else { 3 + index / 100 % 9 } as usize] = 1.0;
-                        task.randomize_with_rng(&task.bound(record).unwrap(), None, &mut rng).unwrap()
-                    })
-                    .collect();
+                let reports = testing::reports(&task, first as usize, &mut rng, |index, _| {
+                    let (kind, mut record) = (index % 100, vec![0.0; 12]);
+                    record[if kind < 54 { kind % 3 } else { 3 + index / 100 % 9 }] = 1.0;
+                    record
+                });
                 let waves = SecondTask::of(&sum(&task, &reports), &task, rank, Some(second)).unwrap().waves;
                 assert_eq!(waves.refused, None, "{waves:?}");
                 waves.one_wave / waves.not_elliptical
