@@ -77,32 +77,27 @@ pub fn cross_validate(
         return Err(PenaltyError::EmptyFold { fold, folds });
     }
     let dimension = reports.task().dimension();
-    let mut points = factors
-        .iter()
-        .map(|&factor| Ok(CrossValidationPoint::untried(factor, default_penalty(noise, dimension, factor)?)))
-        .collect::<Result<Vec<_>, PenaltyError>>()?;
-    points = sorted_descending(points, |point| point.factor);
-
-    let fits: Vec<Fit> = points.iter().map(|point| Fit { method: Method::Fantope, factor: point.factor }).collect();
+    let factors = sorted_descending(factors.to_vec(), |factor| *factor);
+    let penalties = factors.iter().map(|&factor| Ok(default_penalty(noise, dimension, factor)?));
+    let penalties = penalties.collect::<Result<Vec<_>, PenaltyError>>()?;
+    let fits: Vec<Fit> = factors.iter().map(|&factor| Fit { method: Method::Fantope, factor }).collect();
     let mut sequence = Sequence { settings, progress, solved: 0, total: folds * fits.len() };
     let scores = score(reports, rank, &fits, &mut sequence)?;
-    for (point, score) in points.iter_mut().zip(scores) {
-        point.scores = score.captured.iter().map(|form| form.value).collect();
-        point.mean_support = score.mean_support;
-    }
-    compare(points)
+    let points = scores.into_iter().zip(penalties).map(|(score, penalty)| {
+        let scores = score.captured.iter().map(|form| form.value).collect();
+        CrossValidationPoint::of(score.fit.factor, penalty, scores, score.mean_support)
+    });
+    compare(points.collect())
 }
 
 impl CrossValidationPoint {
-    fn untried(factor: f64, penalty: Penalty) -> Self {
-        Self { factor, penalty, mean_score: 0.0, standard_error: 0.0, mean_support: 0.0, scores: vec![], chosen: false }
+    fn of(factor: f64, penalty: Penalty, scores: Vec<f64>, mean_support: f64) -> Self {
+        let (mean_score, standard_error, chosen) = (mean(&scores), 0.0, false);
+        Self { factor, penalty, mean_score, standard_error, mean_support, scores, chosen }
     }
 }
 
 fn compare(mut points: Vec<CrossValidationPoint>) -> Result<Vec<CrossValidationPoint>, PenaltyError> {
-    for point in &mut points {
-        point.mean_score = mean(&point.scores);
-    }
     let better = |best: usize, at: usize| if points[at].mean_score > points[best].mean_score { at } else { best };
     let chosen = (0..points.len()).reduce(better).ok_or(PathError::NoPenalties)?;
     let best = points[chosen].scores.clone();
@@ -214,8 +209,7 @@ mod tests {
     #[test]
     fn the_error_of_a_difference_is_that_of_the_folds() {
         let point = |factor, scores: [f64; 3]| {
-            let untried = CrossValidationPoint::untried(factor, Penalty::new(factor).unwrap());
-            CrossValidationPoint { scores: scores.to_vec(), ..untried }
+            CrossValidationPoint::of(factor, Penalty::new(factor).unwrap(), scores.to_vec(), 0.0)
         };
         let points = vec![
             point(3.0, [4.0, 5.0, 6.0]),
