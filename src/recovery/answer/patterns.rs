@@ -5,7 +5,7 @@ use nalgebra::DMatrix;
 
 use super::super::DECOMPOSED;
 use crate::law::{Along, NoiseLaw};
-use crate::linalg::symmetric_eigenvalues;
+use crate::linalg::{sort_descending, symmetric_eigenvalues};
 use crate::schema::{Schema, features_of_columns};
 
 /// Two components of one variance are told from each other in this share of collections.
@@ -67,8 +67,7 @@ pub(super) fn alone(estimate: &DMatrix<f64>, schema: &Schema) -> Vec<f64> {
             variances.extend_from_slice(values.as_slice());
         }
     }
-    variances.sort_by(f64::total_cmp);
-    variances.reverse();
+    sort_descending(&mut variances);
     variances
 }
 
