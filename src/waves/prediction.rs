@@ -254,12 +254,7 @@ impl<'a> Waves<'a> {
         [first, self.records.saturating_sub(first).max(1)]
     }
 
-    fn split(
-        &self,
-        [first, second]: [u64; 2],
-        one_wave: f64,
-        least_gain: f64,
-    ) -> Result<TwoWaves, PredictionError> {
+    fn split(&self, [first, second]: [u64; 2], one_wave: f64, least_gain: f64) -> Result<TwoWaves, PredictionError> {
         let law = self.law.with_records(first)?;
         let errors = predict(self.spectrum, self.rank, &law)?.per_component;
         let start = Start { errors: &errors, law: &law, even: false, one_wave, least_gain };
