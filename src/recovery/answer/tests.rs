@@ -107,22 +107,15 @@ fn no_more_components_stand_out_than_their_test_finds() {
 
 #[test]
 fn where_nothing_stands_out_no_share_is_predicted_to_be_found() {
-    let collected = Collected::new(None);
-    let (reports, covariance) = (collected.reports(), &collected.covariance);
-    let found = collected.answer(&Question { predict: true, ..Question::new(rank(1)) }).unwrap();
-    let mut all = Decomposition::new(reports, covariance, &mut |_| ControlFlow::Continue(())).unwrap();
-    let leading = |all: &Decomposition| all.leading(rank(1), true).unwrap().trust.predicted.unwrap();
-    let mut expected = found.trust.predicted.clone().unwrap();
-    assert_eq!((expected.share_found.is_some(), leading(&all)), (true, expected.clone()));
+    let question = Question { predict: true, test_rank: true, ..Question::new(rank(1)) };
+    let mut found = Collected::new(None).answer(&question).unwrap();
+    let mut expected = found.clone();
+    assert!(expected.trust.predicted.as_ref().unwrap().share_found.is_some());
     // It is above the noise, and the test finds that equal variances explain it.
-    let mut test = RankTest::new(covariance.matrix(), &covariance.noise_law()).unwrap();
-    test.components.truncate(1);
-    test.components[0].p_value = 0.5;
-    expected.share_found = None;
-    all.facts = all.facts.with_rank_test(test.clone(), None);
-    assert_eq!(leading(&all), expected);
-    let tested = found.with_rank_test(test.clone(), None);
-    assert_eq!((tested.trust.predicted, tested.trust.rank_test), (Some(expected), Some(test)));
+    found.trust.rank_test.as_mut().unwrap().components[0].p_value = 0.5;
+    expected.trust.rank_test = found.trust.rank_test.clone();
+    expected.trust.predicted.as_mut().unwrap().share_found = None;
+    assert_eq!(found.without_share_of_noise(), expected);
 }
 
 #[test]
