@@ -227,7 +227,10 @@ impl ReportStore for FolderStore {
     }
 
     fn deleted(&self) -> Result<Vec<DeletedTask>, StoreError> {
-        deleted(&self.root)
+        // One that cannot be believed is kept, and does not keep the others.
+        let warn = |error: &StoreError| tracing::warn!(%error, "a deleted task is kept");
+        let believed = each_deleted(&self.root)?.into_iter().filter_map(|task| task.inspect_err(warn).ok());
+        Ok(believed.collect())
     }
 
     fn erase(&self, task: &DeletedTask) -> Result<(), StoreError> {
@@ -308,12 +311,10 @@ fn make_folders(root: &Path) -> Result<(), StoreError> {
     [root, folder_of(root), root.join("tasks").as_path()].into_iter().try_for_each(sync_folder).at("make", root)
 }
 
-/// The names in a folder of a store. One that is not text is not one of ours.
+/// The names in a folder of a store. One that is not text has signs in the place of what is none, as none of ours has.
 fn names(folder: &Path) -> Result<Vec<String>, StoreError> {
-    let list = || {
-        let names = fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name().into_string().ok()));
-        names.filter_map(Result::transpose).collect::<io::Result<Vec<String>>>()
-    };
+    let name = |entry: io::Result<fs::DirEntry>| Ok(entry?.file_name().to_string_lossy().into_owned());
+    let list = || fs::read_dir(folder)?.map(name).collect::<io::Result<Vec<String>>>();
     list().at("list", folder)
 }
 
@@ -328,6 +329,11 @@ fn task_folders(root: &Path) -> Result<Vec<TaskDigest>, StoreError> {
 /// The tasks that were deleted and are not erased yet. A name that is damaged is an error: what it names would never be
 /// erased, or too early.
 fn deleted(root: &Path) -> Result<Vec<DeletedTask>, StoreError> {
+    each_deleted(root)?.into_iter().collect()
+}
+
+/// Each of them, or what is wrong with its name.
+fn each_deleted(root: &Path) -> Result<Vec<Result<DeletedTask, StoreError>>, StoreError> {
     let folder = root.join("deleted");
     if !folder.exists() {
         return Ok(Vec::new());
@@ -348,7 +354,7 @@ fn deleted(root: &Path) -> Result<Vec<DeletedTask>, StoreError> {
         }
     };
     let ended = format!(".{ERASING}");
-    names(&folder)?.iter().filter(|name| !name.ends_with(&ended)).map(checked).collect()
+    Ok(names(&folder)?.iter().filter(|name| !name.ends_with(&ended)).map(checked).collect())
 }
 
 /// Makes the folder of a task: whole or not at all.

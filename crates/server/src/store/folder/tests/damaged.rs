@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::super::database::FILE;
 use super::super::maintenance::{Acknowledged, acknowledge, backup, merge, repair, restore, verify};
-use super::super::{FolderStore, deleted_folder, task_folder};
+use super::super::{FolderStore, deleted_folder, each_deleted, task_folder};
 use super::model::{copy_folder, exported, files_below, folder, open, options, problems, quiet};
 use crate::store::tests::{commit, committed, compact, dense, reports, sum};
 use crate::store::{Damage, Erase, ReportStore, StoreError, TaskSettings};
@@ -152,7 +152,16 @@ fn a_deleted_task_comes_back_whole_or_says_what_it_lacks() {
         let error = verify(root.path(), &mut |_, _| {}).unwrap_err().to_string();
         assert!(error.contains("no deletion gave it this name"), "{error}");
         assert!(restore(root.path(), task.digest()).is_err());
-        assert!(open(root.path()).unwrap().deleted().is_err());
+        let named = each_deleted(root.path()).unwrap().remove(0).unwrap_err().to_string();
+        assert!(named.starts_with(&other.display().to_string()), "{named}");
+        // It is kept, and another one is erased whose time is over.
+        let store = open(root.path()).unwrap();
+        store.put(dense(), TaskSettings::default()).unwrap();
+        assert!(store.delete(dense().digest(), Erase::AfterGrace).unwrap());
+        let believed = store.deleted().unwrap();
+        assert!(believed.iter().map(|task| task.digest).eq([dense().digest()]));
+        store.erase(&believed[0]).unwrap();
+        assert!(store.deleted().unwrap().is_empty() && other.join(FILE).exists());
         fs::rename(other, &folder).unwrap();
     }
     assert_eq!(restore(root.path(), task.digest()).unwrap().reports, 49);
