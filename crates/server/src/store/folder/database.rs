@@ -449,7 +449,7 @@ impl Database {
         &mut self,
         make: impl FnOnce(&mut Change<'_>) -> Result<T, Problem>,
     ) -> Result<T, StoreError> {
-        self.trusted()?;
+        trusted(&self.doubt, &self.path())?;
         in_file(&self.path(), || self.try_change(make))
     }
 
@@ -486,13 +486,6 @@ impl Database {
         })
     }
 
-    fn trusted(&self) -> Result<(), StoreError> {
-        if self.doubt.borrow().is_none() {
-            return Ok(());
-        }
-        Err(StoreError::database(&self.path(), "it is unknown what the disk has of an earlier change"))
-    }
-
     /// Writes the log back into the file, as far as no reader needs it.
     pub(super) fn write_back(&mut self) -> Result<(), StoreError> {
         self.checkpoint("PASSIVE").map(drop)
@@ -510,7 +503,7 @@ impl Database {
 
     /// Writes the log back; whether a reader kept it from that.
     fn checkpoint(&mut self, mode: &str) -> Result<bool, StoreError> {
-        self.trusted()?;
+        trusted(&self.doubt, &self.path())?;
         in_file(&self.path(), || {
             let busy = self.unless_doubtful(checkpoint(&self.connection, mode))?;
             if mode == "TRUNCATE" {
@@ -525,6 +518,14 @@ impl Database {
     pub(super) fn erase_log(&mut self) -> Result<(), StoreError> {
         if self.unemptied { self.empty_log() } else { Ok(()) }
     }
+}
+
+/// Refuses a change after one of which it is unknown whether the disk has it.
+pub(super) fn trusted(doubt: &watch::Sender<Option<String>>, path: &Path) -> Result<(), StoreError> {
+    if doubt.borrow().is_none() {
+        return Ok(());
+    }
+    Err(StoreError::database(path, "it is unknown what the disk has of an earlier change"))
 }
 
 /// A change that is being made.

@@ -36,7 +36,7 @@ use std::sync::{Arc, Mutex, RwLock};
 
 use tokio::sync::watch;
 
-use self::database::{DAMAGED, Database, TaskRow};
+use self::database::{DAMAGED, Database, TaskRow, trusted};
 use self::lock::Lock;
 use self::room::{explain, probe};
 use self::task::FolderTask;
@@ -124,10 +124,10 @@ impl FolderStore {
         FolderTask::open(database, content, self.options.clone())
     }
 
-    /// Changes tasks or their reports while nothing else does.
+    /// Changes tasks or their reports while nothing else does, and not after a change that is in doubt.
     fn changing<T>(&self, work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
         let _change = hold(&self.changes);
-        explain(&self.root, work())
+        explain(&self.root, trusted(&self.options.failed, &self.root).and_then(|()| work()))
     }
 
     fn put_task(&self, task: &Task, settings: TaskSettings) -> Result<Put, StoreError> {

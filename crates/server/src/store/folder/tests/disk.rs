@@ -35,7 +35,7 @@ use super::super::database::FILE;
 use super::super::{FolderOptions, FolderStore, task_folder};
 use crate::locks::hold;
 use crate::store::tests::{batch, commit, committed, ids, reports, reports_with_rng, sum, tasks, wait};
-use crate::store::{CommitError, Committed, Damage, ReportStore, StoreError, TaskReports, TaskSettings};
+use crate::store::{CommitError, Committed, Damage, Erase, ReportStore, StoreError, TaskReports, TaskSettings};
 use ldp_pca::report::Report;
 use ldp_pca::task::Task;
 
@@ -618,6 +618,10 @@ fn after_a_failed_sync_nothing_is_acknowledged_and_what_was_is_there() {
             // The disk works again.
             assert!(matches!(place.commit(&reports[40..]), Err(CommitError::Unknown(_))));
             assert!(place.configure(&TaskSettings::default()).is_err() && place.erase(&reports[..1]).is_err());
+            assert!(place.store().put(tasks().remove(1), TaskSettings::default()).is_err());
+            for erase in [Erase::AfterGrace, Erase::Now] {
+                assert!(place.store().delete(place.task.digest(), erase).unwrap_err().is_in_doubt());
+            }
             place.assert_holds(&reports[..stored]);
             match end {
                 0 => place.cut_power(),
