@@ -29,6 +29,8 @@ pub struct AuditLog {
 /// One action.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct AuditLine<'a> {
+    /// The time, which [`AuditLog::write`] gives it.
+    pub time: String,
     /// What was done, or tried.
     pub action: &'a str,
     /// `done`, `refused` or `failed`.
@@ -62,14 +64,6 @@ pub struct AuditLine<'a> {
     pub address: Option<IpAddr>,
 }
 
-/// A line as it is written.
-#[derive(Serialize)]
-struct Dated<'a> {
-    time: String,
-    #[serde(flatten)]
-    line: &'a AuditLine<'a>,
-}
-
 impl AuditLog {
     /// The audit trail of these settings. Its file is created, so that a wrong path is found at the start.
     pub(super) fn open(config: &LogConfig) -> Result<Self, ServerError> {
@@ -96,9 +90,9 @@ impl AuditLog {
     /// Those of the system.
     pub fn write(&self, line: &AuditLine<'_>) -> io::Result<()> {
         let Some(path) = &self.path else { return Ok(()) };
-        let line = AuditLine { address: line.address.filter(|_| self.addresses), ..line.clone() };
-        let mut text =
-            serde_json::to_vec(&Dated { time: format_rfc3339_seconds(SystemTime::now()).to_string(), line: &line })?;
+        let time = format_rfc3339_seconds(SystemTime::now()).to_string();
+        let line = AuditLine { time, address: line.address.filter(|_| self.addresses), ..line.clone() };
+        let mut text = serde_json::to_vec(&line)?;
         text.push(b'\n');
         let _alone = hold(&self.writing);
         let mut file = append(path)?;

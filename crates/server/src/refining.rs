@@ -18,11 +18,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::task::spawn_blocking;
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::time::{MissedTickBehavior, interval};
 
 use super::app::App;
 use super::audit::AuditLine;
-use super::store::{Batch, CommitError, NextWave, Put, RefinementPlan, StoreError, TaskReports};
+use super::store::{Batch, NextWave, Put, RefinementPlan, StoreError, TaskReports};
 use ldp_pca::internal::waves::{RefineError, SecondTask, WaveRefusal};
 use ldp_pca::recovery::Rank;
 use ldp_pca::task::{Task, TaskDigest};
@@ -182,12 +182,7 @@ async fn close(app: &Arc<App>, digest: TaskDigest, plan: RefinementPlan) -> Resu
 async fn open(app: &Arc<App>, reports: &Arc<dyn TaskReports>, plan: RefinementPlan) -> Result<(), Failure> {
     let first = reports.task().digest();
     // What was written with the settings of before is there when this batch is answered.
-    loop {
-        match reports.queue().commit(Batch::empty()).await {
-            Err(CommitError::Busy) => sleep(Duration::from_millis(50)).await,
-            outcome => break outcome.map(drop)?,
-        }
-    }
+    reports.queue().commit(Batch::empty()).await?;
     let (made, records) = second_task(reports, plan).await?;
     let least = least(app, reports, plan);
     let second = NextWave { task: made.task, records, least };

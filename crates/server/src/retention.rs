@@ -71,13 +71,12 @@ impl Readings {
     fn sweep(&mut self, app: &App, now: u64, at: Instant) {
         for reports in app.store.tasks() {
             let task = reports.task().digest();
-            match read(&mut self.over, task, is_over(&reports.settings(), now), at) {
-                Agreement::None | Agreement::Growing => {}
-                Agreement::First => tracing::warn!(
+            match over_for(&mut self.over, task, is_over(&reports.settings(), now), at) {
+                Some(time) if time.is_zero() => tracing::warn!(
                     %task, records = reports.counts().records, deleted_in_seconds = AGREEMENT.as_secs(),
                     "the task's retention is over by the clock: it is deleted if the clock goes on saying so"
                 ),
-                Agreement::Full => match delete(app, task, Erase::AfterGrace, None) {
+                Some(time) if time >= AGREEMENT => match delete(app, task, Erase::AfterGrace, None) {
                     Ok((true, records)) => note(app, "task-delete", task, records),
                     // Another aggregator was first.
                     Ok((false, _)) => {}
@@ -86,6 +85,7 @@ impl Readings {
                         tracing::warn!(%task, %error, "{text}");
                     }
                 },
+                _ => {}
             }
         }
         let deleted = app.store.deleted().unwrap_or_else(|error| {
@@ -94,7 +94,7 @@ impl Readings {
         });
         for task in deleted {
             let is_over = now > task.since.saturating_add(app.config.deletion_grace.as_secs());
-            if read(&mut self.erasable, task, is_over, at) != Agreement::Full {
+            if over_for(&mut self.erasable, task, is_over, at).is_none_or(|time| time < AGREEMENT) {
                 continue;
             }
             match app.store.erase(&task) {
@@ -120,31 +120,13 @@ fn note(app: &App, action: &str, task: TaskDigest, reports: Option<u64>) {
 /// The time since which every reading of the clock has said that something's time is over.
 type Agreements<T> = HashMap<T, Instant>;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Agreement {
-    /// It is not over.
-    None,
-    /// It is over for the first time.
-    First,
-    Growing,
-    /// It has been over for long enough.
-    Full,
-}
-
-/// Reads the clock once more, for one thing.
-fn read<T: Eq + Hash>(agreements: &mut Agreements<T>, what: T, is_over: bool, at: Instant) -> Agreement {
+/// Reads the clock once more, for one thing: how long all readings have said that its time is over, if this one does.
+fn over_for<T: Eq + Hash>(agreements: &mut Agreements<T>, what: T, is_over: bool, at: Instant) -> Option<Duration> {
     if !is_over {
         agreements.remove(&what);
-        return Agreement::None;
+        return None;
     }
-    match agreements.get(&what) {
-        None => {
-            agreements.insert(what, at);
-            Agreement::First
-        }
-        Some(first) if at.duration_since(*first) >= AGREEMENT => Agreement::Full,
-        Some(_) => Agreement::Growing,
-    }
+    Some(at.duration_since(*agreements.entry(what).or_insert(at)))
 }
 
 fn is_over(settings: &TaskSettings, now: u64) -> bool {
@@ -169,17 +151,22 @@ mod tests {
     #[test]
     fn a_clock_that_is_ahead_for_less_than_an_hour_deletes_nothing() {
         let start = Instant::now();
-        let minutes = |minutes: u64| start + Duration::from_secs(60 * minutes);
+        let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
         let mut agreements = Agreements::default();
-        let mut read = |is_over, at| read(&mut agreements, 7, is_over, minutes(at));
-        assert_eq!(read(true, 0), Agreement::First);
-        assert_eq!(read(true, 50), Agreement::Growing);
-        // The clock was corrected.
-        assert_eq!(read(false, 55), Agreement::None);
-        assert_eq!(read(true, 65), Agreement::First);
-        assert_eq!(read(true, 124), Agreement::Growing);
-        assert_eq!(read(true, 125), Agreement::Full);
+        let mut read = |is_over, at| over_for(&mut agreements, 7, is_over, start + minutes(at));
+        // The clock is corrected after 55 minutes.
+        for (is_over, at, time) in [
+            (true, 0, Some(0)),
+            (true, 50, Some(50)),
+            (false, 55, None),
+            (true, 65, Some(0)),
+            (true, 124, Some(59)),
+            (true, 125, Some(60)),
+        ] {
+            assert_eq!(read(is_over, at), time.map(minutes));
+        }
         // If deleting failed it is tried again.
-        assert_eq!(read(true, 135), Agreement::Full);
+        assert_eq!(read(true, 135), Some(minutes(70)));
+        assert_eq!(AGREEMENT, minutes(60));
     }
 }

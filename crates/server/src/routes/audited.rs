@@ -72,12 +72,12 @@ pub(super) async fn layer(
                     role: role.map_or("holder", Role::name),
                     who: who.as_deref(),
                     task: task.as_deref(),
-                    refined_by: None,
                     problem: problem.map(Reason::name),
                     reports: note.reports,
                     now: note.now,
                     request: Some(id.as_str()),
                     address: Some(client.address()),
+                    ..AuditLine::default()
                 });
             });
             if let Err(problem) = written.await {
