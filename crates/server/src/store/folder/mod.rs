@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A report is acknowledged after the transaction that has it is on the disk (`writer`). Everything that waits when the
-//! disk becomes free is one transaction, one row, and one sync. Another thread (`shared`) follows with the sum, which
+//! disk becomes free is one transaction, one row, and one sync. Another thread follows with the sum, which
 //! is written from time to time: a start sums again what came after it. If a sync fails, it is unknown what the disk
 //! has: the server stops, and the next start reads what is there.
 //!
@@ -22,7 +22,6 @@ mod lock;
 pub mod maintenance;
 mod room;
 mod salvage;
-mod shared;
 mod task;
 #[cfg(test)]
 mod tests;

@@ -8,8 +8,7 @@ use tokio::sync::{oneshot, watch};
 
 use super::FolderOptions;
 use super::database::{Content, Database, TaskRow};
-use super::shared::Shared;
-use super::writer::{Errand, Writer};
+use super::writer::{Errand, Shared, Writer};
 use crate::locks::{hold, read_lock, write_lock};
 use crate::store::queue::{CommitQueue, MOST_WAITING};
 use crate::store::{At, Batch, CommitError, Counts, Damage, ErasedReports, StoreError, TaskReports, TaskSettings};
