@@ -253,9 +253,10 @@ impl Database {
         new_private(&path).at("make", &path)?;
         let mut database = in_file(&path, || {
             let connection = Connection::open(&path)?;
-            connection.pragma_update(None, "page_size", page_bytes(&row.task))?;
-            connection.pragma_update(None, "application_id", APPLICATION)?;
-            connection.pragma_update(None, "user_version", VERSION)?;
+            connection.execute_batch(&format!(
+                "PRAGMA page_size = {}; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}",
+                page_bytes(&row.task)
+            ))?;
             drop(connection);
             let connection = connect(&path)?;
             let mut database = Self::of(folder, connection, State::default());
@@ -486,11 +487,6 @@ impl Database {
         })
     }
 
-    /// Writes the log back into the file, as far as no reader needs it.
-    pub(super) fn write_back(&mut self) -> Result<(), StoreError> {
-        self.checkpoint("PASSIVE").map(drop)
-    }
-
     /// Writes the log back and leaves nothing in it, also on the disk. An error if a reader needs it.
     pub(super) fn empty_log(&mut self) -> Result<(), StoreError> {
         self.unemptied = self.checkpoint("TRUNCATE")?;
@@ -501,8 +497,8 @@ impl Database {
         Err(StoreError::refused(&self.path(), problem))
     }
 
-    /// Writes the log back; whether a reader kept it from that.
-    fn checkpoint(&mut self, mode: &str) -> Result<bool, StoreError> {
+    /// Writes the log back into the file, in a mode of SQLite's; whether a reader kept it from that.
+    pub(super) fn checkpoint(&mut self, mode: &str) -> Result<bool, StoreError> {
         trusted(&self.doubt, &self.path())?;
         in_file(&self.path(), || {
             let busy = self.unless_doubtful(checkpoint(&self.connection, mode))?;

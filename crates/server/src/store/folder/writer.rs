@@ -144,7 +144,8 @@ impl Writer {
         if worth_it && bytes >= self.shared.sum_bytes {
             self.write_sum();
         }
-        if self.logged >= self.shared.options.log_bytes && self.shared.with(Database::write_back).is_ok() {
+        let write_back = |database: &mut Database| database.checkpoint("PASSIVE");
+        if self.logged >= self.shared.options.log_bytes && self.shared.with(write_back).is_ok() {
             self.logged = 0;
         }
     }

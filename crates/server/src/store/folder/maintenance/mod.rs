@@ -1,21 +1,22 @@
 //! Maintenance of a store's folder (docs/operate/store.md). Reading it needs no pause of the server; changing it does.
 
 mod backup;
-mod export;
 mod merge;
 mod repair;
 mod restore;
 mod verify;
 
+use std::io;
 use std::path::{Path, PathBuf};
 
-use super::database::{Database, Problem, StoredBatch, TaskRow};
+use serde::Serialize;
+
+use super::database::{Content, Database, Problem, StoredBatch, TaskRow};
 use super::{deleted as deleted_tasks, deleted_folder, task_folder, task_folders};
-use crate::store::StoreError;
+use crate::store::{At, StoreError};
 use ldp_pca::task::{Task, TaskDigest};
 
 pub use backup::{BackedUp, backup};
-pub use export::{Exported, export};
 pub use merge::{MergedTask, merge};
 pub use repair::{Acknowledged, Repaired, RepairedTask, acknowledge, repair};
 pub use restore::{Restored, deleted, restore};
@@ -81,6 +82,40 @@ fn read_batches(
         each(batch)
     })?;
     Ok(lost)
+}
+
+/// The result of [`export`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Exported {
+    /// Reports.
+    pub reports: u64,
+    /// Reports that were lost or are damaged, and left out.
+    pub lost: u64,
+}
+
+/// Passes all reports of a task to `write` in the order of their arrival, some at a time. A server may have the folder
+/// open.
+///
+/// # Errors
+/// [`StoreError`] when the folder does not hold the task, or it cannot be read or written. [`StoreError::Lossy`] when
+/// reports are lost or damaged, unless `allow_loss`.
+pub fn export(
+    root: &Path,
+    task: TaskDigest,
+    allow_loss: bool,
+    write: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    progress: Progress<'_>,
+) -> Result<Exported, StoreError> {
+    let folder = task_folder(root, task);
+    let (database, Content { row, .. }) = Database::read(&folder, task)?;
+    refuse_losses(&database, &row, allow_loss)?;
+    let (mut meter, mut reports) = (Meter::new(progress, [&folder]), 0);
+    let lost = read_batches(&database, &row, allow_loss, &mut |batch| {
+        meter.add(batch.bytes.len() as u64);
+        reports += batch.reports.len() as u64;
+        Ok(write(&batch.bytes).at("write the reports of", &folder)?)
+    })?;
+    Ok(Exported { reports, lost })
 }
 
 /// A task of a store's folder.
