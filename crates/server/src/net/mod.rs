@@ -30,7 +30,6 @@ mod tls;
 #[cfg(not(feature = "tls"))]
 #[path = "no_tls.rs"]
 mod tls;
-mod turns;
 
 use std::net::IpAddr;
 use std::pin::pin;
@@ -50,15 +49,14 @@ pub(super) use accept::TwoLengths;
 pub(super) use activity::RequestBody;
 pub(super) use client::{Client, FORWARDED_FOR, client_address, is_proxy};
 pub(super) use rate::RateLimiter;
-pub(super) use shares::{Full, Portion, Shares};
+pub(super) use shares::{Full, Portion, Shares, Turns};
 pub(super) use tls::Tls;
-pub(super) use turns::Turns;
 
 /// Serves until `shutdown` is ready and the open requests have ended or been cut off. A service manager is told when it
 /// begins and when it stops. `respond` answers a request on a connection from the address at its other end.
 pub(super) async fn serve<F, A>(
     listener: TcpListener,
-    config: &ServerConfig,
+    config: &Arc<ServerConfig>,
     tls: Option<Tls>,
     respond: F,
     shutdown: impl Future<Output = ()>,

@@ -14,7 +14,7 @@ use tokio::task::{AbortHandle, JoinHandle};
 use super::activity::{Activity, Phase};
 use super::client::Client;
 use super::shares::{Full, give_back};
-use crate::config::{Most, ServerConfig};
+use crate::config::ServerConfig;
 use crate::locks::hold;
 
 /// How often connections are looked at, unless a limit is short.
@@ -26,11 +26,7 @@ pub(super) struct Table {
     /// Milliseconds since the start, as of the last sweep.
     pub(super) clock: Arc<AtomicU64>,
     open: Mutex<Open>,
-    max_connections: usize,
-    of_client: Most,
-    header: u64,
-    idle: u64,
-    stall: u64,
+    config: Arc<ServerConfig>,
     /// The time between sweeps.
     pub(super) period: Duration,
 }
@@ -105,19 +101,14 @@ pub(super) struct Place {
 }
 
 impl Table {
-    pub(super) fn new(config: &ServerConfig) -> Self {
-        let milliseconds = |limit: Duration| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+    pub(super) fn new(config: &Arc<ServerConfig>) -> Self {
         let fixed = &config.fixed;
         let shortest = fixed.header_timeout.min(fixed.idle_timeout).min(config.request_timeout);
         Self {
             start: Instant::now(),
             clock: Arc::default(),
             open: Mutex::default(),
-            max_connections: config.max_connections.max(1),
-            of_client: config.client_places(),
-            header: milliseconds(fixed.header_timeout),
-            idle: milliseconds(fixed.idle_timeout),
-            stall: milliseconds(config.request_timeout),
+            config: Arc::clone(config),
             period: (shortest / 4).clamp(Duration::from_millis(1), SWEEP),
         }
     }
@@ -128,15 +119,17 @@ impl Table {
         let Open { connections, of_clients, .. } = &mut *hold(&self.open);
         connections.retain(|_, entry| {
             let (phase, since) = entry.activity.phase();
-            let late = match phase {
-                Phase::Idle => since > self.idle,
-                Phase::Head => since > self.header,
-                Phase::Busy => false,
-            } || entry.activity.stalled() > self.stall;
+            let allowed = match phase {
+                Phase::Idle => self.config.fixed.idle_timeout,
+                Phase::Head => self.config.fixed.header_timeout,
+                Phase::Busy => Duration::MAX,
+            };
+            let stalled = Duration::from_millis(entry.activity.stalled());
+            let late = Duration::from_millis(since) > allowed || stalled > self.config.request_timeout;
             if late {
                 entry.task.abort();
                 entry.leave(of_clients);
-            } else if phase == Phase::Idle && since > REST && entry.activity.stalled() == 0 {
+            } else if phase == Phase::Idle && since > REST && stalled.is_zero() {
                 entry.activity.rest();
             }
             !late
@@ -154,11 +147,12 @@ impl Table {
         let mut open = hold(&self.open);
         let held = client.and_then(|client| open.of_clients.get(&client)).copied().unwrap_or(0);
         let by_others = open.connections.len() - held;
-        let most = self.of_client.of(self.max_connections.saturating_sub(by_others));
+        let all = self.config.max_connections;
+        let most = self.config.client_places().of(all.saturating_sub(by_others));
         if client.is_some() && held >= most && !open.make_room(client, most) {
             return Err(Full::Client);
         }
-        if open.connections.len() >= self.max_connections && !open.make_room(None, most) {
+        if open.connections.len() >= all && !open.make_room(None, most) {
             return Err(Full::All);
         }
         let number = open.next;

@@ -4,7 +4,6 @@
 //! `observe`, and reports that come through the router, such as those with escapes in their path, reach the same
 //! function.
 
-mod about;
 mod audited;
 mod collector;
 mod erasures;
@@ -104,7 +103,7 @@ impl Routes {
 fn router(app: Arc<App>, www: Option<&Path>) -> Router {
     let listed = Router::new().route("/tasks", get(tasks::index));
     // A page has this path for itself.
-    let listed = if www.is_none() { listed.route("/", get(about::show)) } else { listed };
+    let listed = if www.is_none() { listed.route("/", get(health::about)) } else { listed };
     let results = Router::new()
         .route("/tasks/{id}/report", get(collector::report))
         .route("/tasks/{id}/components", get(collector::components))

@@ -26,6 +26,7 @@ use self::queue::CommitQueue;
 use super::net::Portion;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::internal::decimal::plural;
+use ldp_pca::internal::mechanism::Summable;
 use ldp_pca::report::{Report, ReportId, report_bytes};
 use ldp_pca::task::{Task, TaskDigest};
 
@@ -281,4 +282,9 @@ pub(super) struct Damage {
 fn sum(aggregate: &mut Aggregate, task: &Task, reports: &[Report]) {
     let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     aggregate.accumulate_with_repeats(task, reports, threads).expect("reports of this task");
+}
+
+/// The bytes of a task's sum.
+fn sum_bytes(task: &Task) -> u64 {
+    8 * task.folds().count() as u64 * task.mechanism().sums_len() as u64
 }

@@ -13,7 +13,7 @@ use crate::locks::{hold, read_lock, write_lock};
 use crate::store::queue::{CommitQueue, MOST_WAITING};
 use crate::store::{At, Batch, CommitError, Counts, Damage, ErasedReports, StoreError, TaskReports, TaskSettings};
 use ldp_pca::aggregate::Aggregate;
-use ldp_pca::report::{ReportId, report_bytes};
+use ldp_pca::report::ReportId;
 use ldp_pca::task::Task;
 
 /// The reports of one task.
@@ -34,18 +34,15 @@ impl FolderTask {
         for id in &gone {
             ids.insert(*id);
         }
-        let sum_bytes = 8 * sum.folds().iter().map(|fold| fold.sums().len() as u64).sum::<u64>();
         let (queue, waits) = CommitQueue::new(MOST_WAITING);
         let ((errands, asked), (due, summing)) = (channel(), sync_channel(1));
         let shared = Arc::new(Shared {
-            report_bytes: report_bytes(&task),
             task,
             folder: database.folder.clone(),
             settings: RwLock::new(Arc::new(settings)),
             counts: watch::Sender::new(Counts { records: sum.records(), duplicates: 0 }),
             sum: Mutex::new(sum),
             waiting: Mutex::default(),
-            sum_bytes,
             options,
             database: Mutex::new(Some(database)),
         });

@@ -18,11 +18,11 @@ use super::{FolderOptions, check_set_aside};
 use crate::locks::{hold, read_lock};
 use crate::store::queue::{self, Waiting, Waits};
 use crate::store::{
-    Batch, CommitError, Committed, Counts, ErasedReports, StoreError, TaskSettings, mark, sum, unix_time,
+    Batch, CommitError, Committed, Counts, ErasedReports, StoreError, TaskSettings, mark, sum, sum_bytes, unix_time,
 };
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::internal::aggregate::MAX_RECORDS;
-use ldp_pca::report::{Report, ReportId};
+use ldp_pca::report::{Report, ReportId, report_bytes};
 use ldp_pca::task::Task;
 
 /// Reports to erase, for somebody who waits.
@@ -91,7 +91,7 @@ impl Writer {
             outcomes.push(refusal.map_or(Ok(outcome), Err));
         }
         let (metrics, new) = (&shared.options.metrics, reports.len());
-        let bytes = new * shared.report_bytes;
+        let bytes = new * report_bytes(&shared.task);
         // Duplicates of reports on disk need no writing.
         if new > 0 {
             let started = Instant::now();
@@ -141,7 +141,7 @@ impl Writer {
         self.unsummed = (self.unsummed.0 + reports, self.unsummed.1 + bytes);
         let ((reports, bytes), options) = (self.unsummed, &self.shared.options);
         let worth_it = reports >= options.summed_reports || bytes >= options.summed_bytes;
-        if worth_it && bytes >= self.shared.sum_bytes {
+        if worth_it && bytes >= sum_bytes(&self.shared.task) {
             self.write_sum();
         }
         let write_back = |database: &mut Database| database.checkpoint("PASSIVE");
@@ -159,7 +159,7 @@ impl Writer {
             if written.is_ok() {
                 self.unsummed = (0, 0);
                 // What it replaces is overwritten.
-                self.logged += 2 * self.shared.sum_bytes;
+                self.logged += 2 * sum_bytes(&self.shared.task);
             }
         }
     }
@@ -203,7 +203,7 @@ impl Writer {
         frames: &mut Vec<&'a [u8]>,
     ) -> Committed {
         let mut outcome = Committed::default();
-        for (report, frame) in batch.reports.drain(..).zip(batch.bytes.chunks(self.shared.report_bytes)) {
+        for (report, frame) in batch.reports.drain(..).zip(batch.bytes.chunks(report_bytes(&self.shared.task))) {
             let mark = mark(frame);
             match self.ids.entry(report.id()) {
                 Entry::Occupied(first) => {
@@ -225,7 +225,6 @@ impl Writer {
 /// What the threads of a task share: those of requests, the writer, and one that follows it with the sum.
 pub(super) struct Shared {
     pub(super) task: Task,
-    pub(super) report_bytes: usize,
     pub(super) folder: PathBuf,
     pub(super) settings: RwLock<Arc<TaskSettings>>,
     pub(super) counts: watch::Sender<Counts>,
@@ -233,8 +232,6 @@ pub(super) struct Shared {
     pub(super) sum: Mutex<Aggregate>,
     /// Durable reports that wait to be summed, and their bytes. Locked after the sum where both are.
     pub(super) waiting: Mutex<(Vec<Report>, usize)>,
-    /// The bytes of the sum.
-    pub(super) sum_bytes: u64,
     pub(super) options: FolderOptions,
     /// None once it is closed.
     pub(super) database: Mutex<Option<Database>>,

@@ -14,9 +14,8 @@ use super::schema::{ERASED_XID, SNAPSHOT_LOCKS};
 use super::sql::Sql;
 use super::state::{Covered, Shared, Snapshot};
 use crate::locks::hold;
-use crate::store::StoreMetrics;
+use crate::store::{StoreMetrics, sum_bytes};
 use ldp_pca::aggregate::Aggregate;
-use ldp_pca::internal::mechanism::Summable;
 use ldp_pca::report::{Report, ReportId, report_bytes};
 use ldp_pca::task::Task;
 
@@ -92,7 +91,7 @@ pub(super) async fn write(
     let enough = |last: u64| {
         let more = records.saturating_sub(last);
         let bytes = more.saturating_mul(report_bytes(&shared.task) as u64);
-        more >= options.snapshot_reports || bytes >= options.snapshot_bytes.max(state_bytes(&shared.task))
+        more >= options.snapshot_reports || bytes >= options.snapshot_bytes.max(sum_bytes(&shared.task))
     };
     if !enough(shared.last_snapshot.load(Ordering::Relaxed)) {
         return Ok(());
@@ -181,8 +180,4 @@ pub(super) async fn take_rows_out(
     }
     // It was not the sum of the table's reports, or cannot be read: it is made again.
     sql.run(&format!("DELETE FROM ldp_pca.snapshots WHERE task = {number}")).await
-}
-
-fn state_bytes(task: &Task) -> u64 {
-    8 * task.folds().count() as u64 * task.mechanism().sums_len() as u64
 }
