@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_has_a_time_and_an_address_only_where_addresses_are_asked_for() {
+    fn a_line_has_a_time_and_an_address_where_that_is_asked_for_and_is_in_the_file_of_this_name() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("audit.jsonl");
         for addresses in [false, true] {
@@ -145,23 +145,13 @@ mod tests {
         let expected = json!({"action": "task-delete", "outcome": "done", "role": "admin"});
         assert_eq!(found[0], expected);
         assert_eq!(found[1]["address"], "192.0.2.1");
-    }
-
-    #[test]
-    fn a_file_that_is_renamed_is_left_and_a_new_one_begun() {
-        let folder = tempfile::tempdir().unwrap();
-        let (path, old) = (folder.path().join("audit.jsonl"), folder.path().join("audit.jsonl.1"));
-        let log = AuditLog::at(Some(path.clone()));
+        // A file that is renamed is left, and a new one begun.
+        let (log, old) = (AuditLog::at(Some(path.clone())), folder.path().join("audit.jsonl.1"));
         log.write(&line()).unwrap();
         std::fs::rename(&path, &old).unwrap();
         log.write(&line()).unwrap();
-        log.write(&line()).unwrap();
-        assert_eq!((lines(&old).len(), lines(&path).len()), (1, 2));
-    }
-
-    #[test]
-    fn a_path_that_cannot_be_written_is_an_error_at_the_start() {
-        let folder = tempfile::tempdir().unwrap();
+        assert_eq!((lines(&old).len(), lines(&path).len()), (3, 1));
+        // A path that cannot be written is an error at the start.
         let config = LogConfig { audit: Some(folder.path().join("no/audit.jsonl")), ..LogConfig::default() };
         assert!(AuditLog::open(&config).unwrap_err().to_string().contains("no/audit.jsonl"));
     }

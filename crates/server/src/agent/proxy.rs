@@ -167,45 +167,30 @@ mod tests {
         let is_direct = |url: &str, exceptions: &str| {
             found(url, &[("ALL_PROXY", "proxy:1"), ("NO_PROXY", exceptions)]).unwrap().is_none()
         };
-        for (url, exceptions) in [
-            ("http://a.example", "*"),
-            ("http://a.example", "other.example, A.EXAMPLE"),
-            ("http://b.a.example", "a.example"),
-            ("http://b.a.example", ".a.example"),
-            ("http://b.a.example", "*.a.example:80"),
-            ("http://a.example:8080", "a.example:8080"),
-            ("http://127.0.0.1:18081", "127.0.0.0/8"),
-            ("http://127.0.0.1:18081", "127.0.0.1/8"),
-            ("http://127.0.0.1:18081", "127.0.0.1:18081"),
-            ("http://127.0.0.1:18081", "localhost 127.0.0.1"),
-            ("http://127.0.0.1:18081", "localhost\t\n127.0.0.1"),
-            ("http://[fd00::1]", "::/0"),
-            ("http://192.168.4.1", "192.168.*"),
-            ("http://[fd00::1]:80", "fd00::/8"),
-            ("http://[fd00::1]", "fd00::1"),
-            ("http://[fd00::1]:81", "[fd00::1]:81"),
-            ("http://[fd00::1]", "[fd00::1]"),
-        ] {
-            assert!(is_direct(url, exceptions), "{url} {exceptions}");
-        }
-        for (url, exceptions) in [
-            ("http://a.example", ""),
-            ("http://a.example", ",:80, ,/8,:"),
-            ("http://a.example", ".a.example"),
-            ("http://a.example", "*.a.example"),
-            ("http://ba.example", "a.example"),
-            ("http://a.example.evil.example", "a.example"),
-            ("http://a.example:8080", "a.example:80"),
-            ("http://a.example", "a.example:x"),
-            ("http://127.0.0.1:18081", "127.0.0.1:18082"),
-            ("http://127.0.0.1", "0.0.1"),
-            ("http://127.0.0.1", "10.0.0.0/8,127.0.0.0/33,localhost"),
-            ("http://[fd00::1]", "fe80::/10"),
-            ("http://127.0.0.1", "::/0,::ffff:0:0/96"),
-            ("http://[::ffff:7f00:1]", "127.0.0.0/8"),
-            ("http://a.example.", ".,..,*."),
-        ] {
-            assert!(!is_direct(url, exceptions), "{url} {exceptions}");
+        let all: &[(bool, &str, &[&str])] = &[
+            (true, "http://a.example", &["*", "other.example, A.EXAMPLE"]),
+            (true, "http://b.a.example", &["a.example", ".a.example", "*.a.example:80"]),
+            (true, "http://a.example:8080", &["a.example:8080"]),
+            (true, "http://127.0.0.1:18081", &["127.0.0.0/8", "127.0.0.1/8", "127.0.0.1:18081", "localhost 127.0.0.1"]),
+            (true, "http://127.0.0.1:18081", &["localhost\t\n127.0.0.1"]),
+            (true, "http://192.168.4.1", &["192.168.*"]),
+            (true, "http://[fd00::1]", &["::/0", "fd00::1", "[fd00::1]"]),
+            (true, "http://[fd00::1]:80", &["fd00::/8"]),
+            (true, "http://[fd00::1]:81", &["[fd00::1]:81"]),
+            (false, "http://a.example", &["", ",:80, ,/8,:", ".a.example", "*.a.example", "a.example:x"]),
+            (false, "http://ba.example", &["a.example"]),
+            (false, "http://a.example.evil.example", &["a.example"]),
+            (false, "http://a.example:8080", &["a.example:80"]),
+            (false, "http://a.example.", &[".,..,*."]),
+            (false, "http://127.0.0.1:18081", &["127.0.0.1:18082"]),
+            (false, "http://127.0.0.1", &["0.0.1", "10.0.0.0/8,127.0.0.0/33,localhost", "::/0,::ffff:0:0/96"]),
+            (false, "http://[fd00::1]", &["fe80::/10"]),
+            (false, "http://[::ffff:7f00:1]", &["127.0.0.0/8"]),
+        ];
+        for (expected, url, exceptions) in all {
+            for exceptions in *exceptions {
+                assert_eq!(is_direct(url, exceptions), *expected, "{url} {exceptions}");
+            }
         }
     }
 }
