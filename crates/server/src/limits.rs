@@ -122,11 +122,6 @@ impl Limits {
         })
     }
 
-    /// The most report ids that a client can get at once.
-    pub(super) fn most_ids(&self, most: u32) -> u32 {
-        self.ids.as_ref().map_or(most, |limiter| most.min(limiter.limit.burst))
-    }
-
     /// Whether the client may have this many reports stored now.
     pub(super) fn admit_reports(&self, client: Client, reports: usize) -> Result<(), Problem> {
         let count = u32::try_from(reports).unwrap_or(u32::MAX);

@@ -1,7 +1,6 @@
 //! Makes requests last before they are acknowledged: those that wait together share one write and one sync.
 
 use std::collections::HashSet;
-use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
@@ -94,7 +93,8 @@ impl Writer {
             return Ok(());
         }
         let open = &mut self.folder.open;
-        let written = write_at(&open.file, open.length, buffer).and_then(|()| {
+        let written = open.file.seek(SeekFrom::Start(open.length)).and_then(|_| open.file.write_all(buffer));
+        let written = written.and_then(|()| {
             let synced = open.file.sync_data();
             self.broken = synced.is_err();
             synced
@@ -119,9 +119,4 @@ impl Writer {
             }
         }
     }
-}
-
-fn write_at(mut file: &File, place: u64, bytes: &[u8]) -> io::Result<()> {
-    file.seek(SeekFrom::Start(place))?;
-    file.write_all(bytes)
 }

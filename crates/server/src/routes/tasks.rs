@@ -188,7 +188,8 @@ pub(super) async fn issue(
     }
     supply_type(&mut headers, &settings, "application/json");
     let WantedIds { count } = app.limits.read_json(&headers, body, 1024).await?;
-    let most = if admin { MOST } else { app.limits.most_ids(OPEN_COUNT) };
+    let at_once = app.limits.ids.as_ref().map_or(OPEN_COUNT, |limiter| OPEN_COUNT.min(limiter.limit.burst));
+    let most = if admin { MOST } else { at_once };
     if !(1..=most).contains(&count) {
         let more = if admin { String::new() } else { format!(" (up to {MOST} with an admin's token)") };
         return Err(Reason::BadCount.because(format!("count is {count}: ask for 1 to {most} ids at a time{more}")));

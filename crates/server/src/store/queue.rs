@@ -37,11 +37,6 @@ impl CommitQueue {
         self.enter(batch)?.await.unwrap_or(Err(CommitError::Closed))
     }
 
-    /// Waits until all batches before are answered.
-    pub(super) fn settle(&self) -> Result<(), CommitError> {
-        self.enter(Batch::empty())?.blocking_recv().unwrap_or(Err(CommitError::Closed)).map(drop)
-    }
-
     /// Adds a batch, which wakes the other end.
     pub(super) fn enter(&self, batch: Batch) -> Result<oneshot::Receiver<Result<Committed, CommitError>>, CommitError> {
         let (answer, committed) = oneshot::channel();

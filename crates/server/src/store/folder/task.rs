@@ -79,7 +79,8 @@ impl FolderTask {
     /// Waits until the batches that came before are answered.
     pub(super) fn settle(&self) -> Result<(), StoreError> {
         let failed = |error: CommitError| StoreError::refused(&self.shared.folder, format!("{error}: try again later"));
-        self.queue.settle().map_err(failed)
+        let settled = self.queue.enter(Batch::empty()).map_err(failed)?.blocking_recv();
+        settled.unwrap_or(Err(CommitError::Closed)).map(drop).map_err(failed)
     }
 
     /// Takes no further batch, and returns when those that wait are written and the database is closed.

@@ -25,6 +25,9 @@ use ldp_pca::internal::aggregate::MAX_RECORDS;
 use ldp_pca::report::{Report, ReportId, report_bytes};
 use ldp_pca::task::Task;
 
+/// Bytes of reports after which the sum is written in any case, if it has no more.
+const SUMMED_BYTES: u64 = 256 << 20;
+
 /// Reports to erase, for somebody who waits.
 pub(super) struct Errand {
     pub(super) ids: Vec<ReportId>,
@@ -140,7 +143,7 @@ impl Writer {
         self.logged += page * ((bytes + 16 * reports) / page + 4);
         self.unsummed = (self.unsummed.0 + reports, self.unsummed.1 + bytes);
         let ((reports, bytes), options) = (self.unsummed, &self.shared.options);
-        let worth_it = reports >= options.summed_reports || bytes >= options.summed_bytes;
+        let worth_it = reports >= options.summed_reports || bytes >= SUMMED_BYTES;
         if worth_it && bytes >= sum_bytes(&self.shared.task) {
             self.write_sum();
         }

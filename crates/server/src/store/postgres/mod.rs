@@ -56,8 +56,6 @@ pub(crate) struct PostgresOptions {
     pub(crate) patience: Duration,
     /// Reports after which a snapshot is written.
     pub(crate) snapshot_reports: u64,
-    /// Bytes of reports after which a snapshot is written: as many as the sum has, where that is more.
-    pub(crate) snapshot_bytes: u64,
     /// Its metrics.
     pub(crate) metrics: StoreMetrics,
 }
@@ -68,7 +66,6 @@ impl Default for PostgresOptions {
             poll: Duration::from_millis(250),
             patience: Duration::from_secs(60),
             snapshot_reports: 1 << 18,
-            snapshot_bytes: 64 << 20,
             metrics: StoreMetrics::default(),
         }
     }

@@ -19,6 +19,9 @@ use ldp_pca::aggregate::Aggregate;
 use ldp_pca::report::{Report, ReportId, report_bytes};
 use ldp_pca::task::Task;
 
+/// Bytes of reports after which a snapshot is written: as many as the sum has, where that is more.
+const SNAPSHOT_BYTES: u64 = 64 << 20;
+
 /// The most bytes of a sum in one row.
 const PART_BYTES: usize = 16 << 20;
 
@@ -91,7 +94,7 @@ pub(super) async fn write(
     let enough = |last: u64| {
         let more = records.saturating_sub(last);
         let bytes = more.saturating_mul(report_bytes(&shared.task) as u64);
-        more >= options.snapshot_reports || bytes >= options.snapshot_bytes.max(sum_bytes(&shared.task))
+        more >= options.snapshot_reports || bytes >= SNAPSHOT_BYTES.max(sum_bytes(&shared.task))
     };
     if !enough(shared.last_snapshot.load(Ordering::Relaxed)) {
         return Ok(());
