@@ -34,17 +34,13 @@ impl CommitQueue {
 
     /// Waits in the queue until the batch is answered. A caller that stops waiting does not stop the batch.
     pub(in super::super) async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
-        self.enter(batch)?.await.unwrap_or(Err(CommitError::Closed))
-    }
-
-    /// Adds a batch, which wakes the other end.
-    pub(super) fn enter(&self, batch: Batch) -> Result<oneshot::Receiver<Result<Committed, CommitError>>, CommitError> {
         let (answer, committed) = oneshot::channel();
-        match hold(&self.0).as_ref().ok_or(CommitError::Closed)?.try_send(Waiting { batch, answer }) {
-            Ok(()) => Ok(committed),
-            Err(mpsc::error::TrySendError::Full(_)) => Err(CommitError::Busy),
-            Err(mpsc::error::TrySendError::Closed(_)) => Err(CommitError::Closed),
-        }
+        let sent = hold(&self.0).as_ref().ok_or(CommitError::Closed)?.try_send(Waiting { batch, answer });
+        sent.map_err(|refused| match refused {
+            mpsc::error::TrySendError::Full(_) => CommitError::Busy,
+            mpsc::error::TrySendError::Closed(_) => CommitError::Closed,
+        })?;
+        committed.await.unwrap_or(Err(CommitError::Closed))
     }
 
     /// Batches that wait.

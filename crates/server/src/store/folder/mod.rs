@@ -244,7 +244,7 @@ impl ReportStore for FolderStore {
             let Some(task) = open else { return Ok(false) };
             task.configure(task.settings().closing(plan))?;
             // What was being written meanwhile counts.
-            task.settle()?;
+            task.settle();
             Ok(true)
         })
     }

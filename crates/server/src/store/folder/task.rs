@@ -1,17 +1,17 @@
 //! One task of a folder: its opening, and the interface that requests use.
 
-use std::sync::mpsc::{Sender, channel, sync_channel};
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, RwLock, Weak};
 use std::thread::{self, JoinHandle};
 
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Mutex as AsyncMutex, watch};
 
 use super::FolderOptions;
 use super::database::{Content, Database, TaskRow};
-use super::writer::{Errand, Shared, Writer};
+use super::writer::{Shared, Writer};
 use crate::locks::{hold, read_lock, write_lock};
 use crate::store::queue::{CommitQueue, MOST_WAITING};
-use crate::store::{At, Batch, CommitError, Counts, Damage, ErasedReports, StoreError, TaskReports, TaskSettings};
+use crate::store::{At, CommitError, Counts, Damage, ErasedReports, StoreError, TaskReports, TaskSettings};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::report::ReportId;
 use ldp_pca::task::Task;
@@ -21,7 +21,8 @@ pub(crate) struct FolderTask {
     shared: Arc<Shared>,
     damage: Damage,
     queue: CommitQueue,
-    errands: Sender<Errand>,
+    /// Gone once the task is closed.
+    writer: Weak<AsyncMutex<Writer>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -35,7 +36,7 @@ impl FolderTask {
             ids.insert(*id);
         }
         let (queue, waits) = CommitQueue::new(MOST_WAITING);
-        let ((errands, asked), (due, summing)) = (channel(), sync_channel(1));
+        let (due, summing) = sync_channel(1);
         let shared = Arc::new(Shared {
             task,
             folder: database.folder.clone(),
@@ -46,16 +47,17 @@ impl FolderTask {
             options,
             database: Mutex::new(Some(database)),
         });
-        let writer = Writer { shared: Arc::clone(&shared), ids, gone, errands: asked, due, unsummed, logged: 0 };
-        let summed = Arc::clone(&shared);
+        let writer = Writer { shared: Arc::clone(&shared), ids, gone, due, unsummed, logged: 0 };
+        let (writing, summed) = (Arc::new(AsyncMutex::new(writer)), Arc::clone(&shared));
+        let writer = Arc::downgrade(&writing);
         let start = |name: &str, work: Box<dyn FnOnce() + Send>| {
             thread::Builder::new().name(name.to_owned()).spawn(work).at("serve", &shared.folder)
         };
         let threads = Mutex::new(vec![
-            start("report-writer", Box::new(move || writer.run(waits)))?,
+            start("report-writer", Box::new(move || Writer::run(&writing, waits)))?,
             start("report-sum", Box::new(move || summing.iter().for_each(|()| drop(summed.whole()))))?,
         ]);
-        Ok(Self { damage: Damage { lost, places }, queue, errands, threads, shared })
+        Ok(Self { damage: Damage { lost, places }, queue, writer, threads, shared })
     }
 
     /// Changes its settings.
@@ -65,22 +67,22 @@ impl FolderTask {
         Ok(())
     }
 
-    /// Erases reports, and waits for it.
+    /// Erases reports, while no others are written.
     pub(super) fn erase(&self, ids: &[ReportId]) -> Result<ErasedReports, StoreError> {
-        let (answer, erased) = oneshot::channel();
-        // Where nobody takes it, the queue is closed.
-        let _ = self.errands.send(Errand { ids: ids.to_owned(), answer });
-        let failed = |error: CommitError| StoreError::refused(&self.shared.folder, format!("{error}: try again later"));
-        // The writer looks for errands after each batch.
-        drop(self.queue.enter(Batch::empty()).map_err(failed)?);
-        erased.blocking_recv().unwrap_or_else(|_| Err(failed(CommitError::Closed)))
+        let closed = || StoreError::refused(&self.shared.folder, CommitError::Closed.to_string());
+        let writer = self.writer.upgrade().ok_or_else(closed)?;
+        let erased = writer.blocking_lock().erase(ids);
+        if erased.is_err() {
+            self.shared.options.metrics.failed_writes.inc();
+        }
+        erased
     }
 
-    /// Waits until the batches that came before are answered.
-    pub(super) fn settle(&self) -> Result<(), StoreError> {
-        let failed = |error: CommitError| StoreError::refused(&self.shared.folder, format!("{error}: try again later"));
-        let settled = self.queue.enter(Batch::empty()).map_err(failed)?.blocking_recv();
-        settled.unwrap_or(Err(CommitError::Closed)).map(drop).map_err(failed)
+    /// Waits until what is being written is counted.
+    pub(super) fn settle(&self) {
+        if let Some(writer) = self.writer.upgrade() {
+            drop(writer.blocking_lock());
+        }
     }
 
     /// Takes no further batch, and returns when those that wait are written and the database is closed.

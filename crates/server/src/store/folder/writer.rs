@@ -1,16 +1,16 @@
 //! The writing thread, one per task: it takes all waiting batches, makes what is new durable in one transaction,
-//! counts, and then answers them. It also writes the sum, and erases.
+//! counts, and then answers them. It also writes the sum. Whoever erases has its state meanwhile.
 
 use std::collections::HashSet;
 use std::collections::hash_map::Entry;
 use std::mem;
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, SyncSender};
+use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 use std::thread;
 use std::time::Instant;
 
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Mutex as AsyncMutex, watch};
 
 use super::database::{Change, Database, Problem, page_bytes};
 use super::ids::Ids;
@@ -28,12 +28,6 @@ use ldp_pca::task::Task;
 /// Bytes of reports after which the sum is written in any case, if it has no more.
 const SUMMED_BYTES: u64 = 256 << 20;
 
-/// Reports to erase, for somebody who waits.
-pub(super) struct Errand {
-    pub(super) ids: Vec<ReportId>,
-    pub(super) answer: oneshot::Sender<Result<ErasedReports, StoreError>>,
-}
-
 /// The writer's own state.
 pub(super) struct Writer {
     pub(super) shared: Arc<Shared>,
@@ -41,8 +35,6 @@ pub(super) struct Writer {
     pub(super) ids: Ids,
     /// The ids of reports that were erased.
     pub(super) gone: HashSet<ReportId>,
-    /// Erasures that are asked for. Whoever waits for one hears when this ends.
-    pub(super) errands: Receiver<Errand>,
     /// Tells the thread that sums of reports that wait for it. It needs to hear it once.
     pub(super) due: SyncSender<()>,
     /// Reports since the sum was written, and their bytes.
@@ -52,22 +44,13 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn run(mut self, mut queue: Waits) {
-        let shared = Arc::clone(&self.shared);
+    /// Who waits for the lock gets it after this group.
+    pub(super) fn run(writer: &AsyncMutex<Self>, mut queue: Waits) {
+        let shared = Arc::clone(&writer.blocking_lock().shared);
         let _watched = Watched(&shared);
-        // The queue is closed before: an errand that comes later is refused.
         while let Some(first) = queue.blocking_recv() {
-            self.commit(queue::group(first, &mut queue));
-            while let Ok(Errand { ids, answer }) = self.errands.try_recv() {
-                if answer.is_closed() {
-                    continue;
-                }
-                let erased = self.erase(ids);
-                if erased.is_err() {
-                    shared.options.metrics.failed_writes.inc();
-                }
-                let _ = answer.send(erased);
-            }
+            let group = queue::group(first, &mut queue);
+            writer.blocking_lock().commit(group);
         }
         // What fails now is done again at the next start.
         let _ = shared.with(Database::empty_log);
@@ -168,10 +151,11 @@ impl Writer {
     }
 
     /// Erases the reports with these ids, which stay refused.
-    fn erase(&mut self, asked: Vec<ReportId>) -> Result<ErasedReports, StoreError> {
+    pub(super) fn erase(&mut self, asked: &[ReportId]) -> Result<ErasedReports, StoreError> {
         type Set = HashSet<ReportId>;
         let shared = Arc::clone(&self.shared);
-        let asked: Set = asked.into_iter().collect();
+        let _watched = Watched(&shared);
+        let asked: Set = asked.iter().copied().collect();
         let (before, others): (Set, Set) = asked.into_iter().partition(|id| self.gone.contains(id));
         let (wanted, unknown): (Set, Set) = others.into_iter().partition(|id| self.ids.contains(*id));
         let [erased, before, unknown] = [&wanted, &before, &unknown].map(|ids| ids.len() as u64);
