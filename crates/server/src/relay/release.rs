@@ -5,7 +5,6 @@ use std::fs::{self, File};
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
@@ -13,7 +12,7 @@ use std::time::{Duration, Instant};
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt as _};
 
-use super::folder::{Folder, batch_file};
+use super::folder::{Folder, batch_file, complete};
 use super::record::{Name, read, scan};
 use super::upstream::Upstream;
 use crate::durable::sync_folder;
@@ -31,7 +30,7 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(1
 /// The time between two remarks that a request is sent again.
 const BETWEEN_REMARKS: Duration = Duration::from_secs(60);
 
-/// How soon it notices that the relay stops.
+/// How often complete batches are looked for.
 const NOTICE: Duration = Duration::from_millis(50);
 
 /// The one thread that releases.
@@ -43,9 +42,6 @@ pub(super) struct Releaser {
     key: SealingKey,
     /// The names of requests that wait.
     pub(super) names: Arc<Mutex<HashSet<Name>>>,
-    complete: Mutex<Receiver<u64>>,
-    /// Where batches come in when they are complete.
-    pub(super) inlet: Sender<u64>,
     pub(super) stop: Stop,
 }
 
@@ -73,13 +69,8 @@ impl Stop {
 }
 
 impl Releaser {
-    /// Begins with the batches that are complete in the folder.
+    /// The releaser of a folder, to this gateway.
     pub(super) fn new(folder: &Folder, upstream: Upstream) -> Self {
-        let (inlet, complete) = channel();
-        for number in &folder.complete {
-            // The other end is here.
-            let _ = inlet.send(*number);
-        }
         Self {
             folder: folder.path.clone(),
             sealed_length: folder.sealed_length,
@@ -87,8 +78,6 @@ impl Releaser {
             upstream,
             key: folder.key.clone(),
             names: Arc::default(),
-            complete: Mutex::new(complete),
-            inlet,
             stop: Stop::default(),
         }
     }
@@ -100,20 +89,24 @@ impl Releaser {
                 "the gateway advertises another key: a relay with a new folder uses it, this one keeps its own"
             );
         }
-        let (mut kept, mut tried) = (Vec::new(), Instant::now());
-        while !self.stop.is_set() {
-            let complete = hold(&self.complete).recv_timeout(NOTICE);
-            if let Ok(number) = complete
-                && let Err(error) = self.release(number)
-            {
-                tracing::error!(batch = number, %error, "the batch stays in the folder, and is tried again");
-                kept.push(number);
-            }
+        // Batches that could not be released, until they are tried again.
+        let (mut kept, mut tried) = (HashSet::new(), Instant::now());
+        while self.stop.wait(NOTICE) {
             if tried.elapsed() > BETWEEN_REMARKS {
-                tried = Instant::now();
-                for number in kept.drain(..) {
-                    // The other end is here.
-                    let _ = self.inlet.send(number);
+                (kept, tried) = (HashSet::new(), Instant::now());
+            }
+            let complete = complete(&self.folder).unwrap_or_else(|error| {
+                tracing::error!(%error, "no batch can be released now; it is tried again");
+                self.stop.wait(BETWEEN_REMARKS);
+                Vec::new()
+            });
+            for number in complete {
+                if kept.contains(&number) || self.stop.is_set() {
+                    continue;
+                }
+                if let Err(error) = self.release(number) {
+                    tracing::error!(batch = number, %error, "the batch stays in the folder, and is tried again");
+                    kept.insert(number);
                 }
             }
         }

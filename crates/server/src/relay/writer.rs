@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::io::{self, Seek, SeekFrom, Write};
-use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::{mpsc, oneshot};
@@ -26,19 +25,18 @@ pub(super) struct Writer {
     arrivals: mpsc::Receiver<Arrival>,
     /// The names of all requests in the folder.
     names: Arc<Mutex<HashSet<Name>>>,
-    release: Sender<u64>,
     max_waiting: u64,
     /// A sync failed: what is on the disk is uncertain until the next start.
     broken: bool,
 }
 
 impl Writer {
-    /// The writer of a folder, and where requests come in. Complete batches go to the releaser.
+    /// The writer of a folder, and where requests come in.
     pub(super) fn new(mut folder: Folder, releaser: &Releaser, max_waiting: u64) -> (Self, mpsc::Sender<Arrival>) {
-        let (release, names) = (releaser.inlet.clone(), Arc::clone(&releaser.names));
+        let names = Arc::clone(&releaser.names);
         hold(&names).extend(folder.waiting.drain(..));
         let (inlet, arrivals) = mpsc::channel(QUEUED);
-        (Self { folder, arrivals, names, release, max_waiting, broken: false }, inlet)
+        (Self { folder, arrivals, names, max_waiting, broken: false }, inlet)
     }
 
     /// Writes until nobody can send any more.
@@ -110,13 +108,9 @@ impl Writer {
         if self.broken || self.folder.open.requests < self.folder.batch {
             return;
         }
-        match self.folder.complete_batch() {
-            // The releaser ends first only when the relay stops.
-            Ok(number) => drop(self.release.send(number)),
-            Err(error) => {
-                tracing::error!(%error, "no next batch can begin: look at the relay's disk, and restart the relay");
-                self.broken = true;
-            }
+        if let Err(error) = self.folder.complete_batch() {
+            tracing::error!(%error, "no next batch can begin: look at the relay's disk, and restart the relay");
+            self.broken = true;
         }
     }
 }
