@@ -4,6 +4,9 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
+/// Bytes that are written to test whether the disk has room.
+const PROBE_BYTES: usize = 64 << 10;
+
 /// Writes a file that is there whole or not at all, and that only its owner may read. Nobody else writes to the folder.
 pub(super) fn write_whole(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     let temporary = folder.join(format!("{name}.tmp"));
@@ -15,6 +18,20 @@ pub(super) fn write_whole(folder: &Path, name: &str, bytes: &[u8]) -> io::Result
     drop(file);
     fs::rename(&temporary, folder.join(name))?;
     sync_folder(folder)
+}
+
+/// Writes a little to a folder.
+pub(super) fn probe(root: &Path) -> io::Result<()> {
+    let path = root.join("probe.tmp");
+    let probe = || {
+        // It may be there: left by a crash, or of another probe at this moment.
+        let mut file = fs::File::create(&path)?;
+        file.write_all(&[0x5a; PROBE_BYTES])?;
+        file.sync_data()
+    };
+    let probed = probe();
+    let _ = fs::remove_file(&path);
+    probed
 }
 
 /// Makes what was created and removed in a folder last. Elsewhere than on Unix a folder cannot be synced.

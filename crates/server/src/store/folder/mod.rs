@@ -20,7 +20,6 @@ mod database;
 mod ids;
 mod lock;
 pub mod maintenance;
-mod room;
 mod salvage;
 mod task;
 #[cfg(test)]
@@ -37,13 +36,12 @@ use tokio::sync::watch;
 
 use self::database::{DAMAGED, Database, TaskRow, trusted};
 use self::lock::Lock;
-use self::room::{explain, probe};
 use self::task::FolderTask;
 use super::{
     At, Damage, DeletedTask, Erase, ErasedReports, NextWave, Put, RefinementPlan, ReportStore, StoreError,
     StoreMetrics, TaskReports, TaskSettings, unix_time,
 };
-use crate::durable::{folder_of, make_folder, sync_folder};
+use crate::durable::{folder_of, make_folder, probe, sync_folder};
 use crate::locks::{hold, read_lock, write_lock};
 use ldp_pca::report::ReportId;
 use ldp_pca::task::{Task, TaskDigest};
@@ -282,6 +280,17 @@ impl ReportStore for FolderStore {
     fn close(&self) {
         read_lock(&self.tasks).values().for_each(|task| task.close());
         hold(&self.lock).take();
+    }
+}
+
+/// Adds the remedy when the reason is that the disk of a folder is full.
+fn explain<T>(root: &Path, done: Result<T, StoreError>) -> Result<T, StoreError> {
+    let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
+    match done {
+        Err(error) if probe(root).is_err_and(|error| full.contains(&error.kind())) => {
+            Err(StoreError::Full { path: root.to_owned(), source: Box::new(error) })
+        }
+        done => done,
     }
 }
 

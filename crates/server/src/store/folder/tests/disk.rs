@@ -32,9 +32,10 @@ use rusqlite::ffi::{
 use tempfile::{TempDir, tempdir};
 
 use super::super::database::FILE;
+use super::super::maintenance::backup;
 use super::super::{FolderOptions, FolderStore, task_folder};
 use crate::locks::hold;
-use crate::store::tests::{batch, commit, committed, ids, reports, reports_with_rng, sum, tasks, wait};
+use crate::store::tests::{SmallDisk, batch, commit, committed, ids, reports, reports_with_rng, sum, tasks, wait};
 use crate::store::{CommitError, Committed, Damage, Erase, ReportStore, StoreError, TaskReports, TaskSettings};
 use ldp_pca::report::Report;
 use ldp_pca::task::Task;
@@ -697,4 +698,47 @@ fn a_full_disk_refuses_and_with_more_room_everything_goes_on() {
         place.open();
         place.assert_holds(&stored);
     }
+}
+
+#[test]
+fn a_full_disk_lets_a_start_and_a_deletion_through() {
+    let Some(disk) = SmallDisk::mount(16) else { return };
+    let root = disk.0.path().join("data");
+    let tasks = tasks();
+    let open = || FolderStore::open(&root, &tasks, FolderOptions::default());
+    let (large, small) = (reports(&tasks[0], 1, 80_000), reports(&tasks[1], 2, 100));
+    let store = open().unwrap();
+    commit(&store, &tasks[0], &large).unwrap();
+    commit(&store, &tasks[1], &small[..50]).unwrap();
+    store.close();
+    drop(store);
+    for _ in 0..4 {
+        disk.fill();
+        let store = open().unwrap();
+        assert_eq!(store.task(tasks[1].digest()).unwrap().counts().records, 50);
+        store.close();
+    }
+    let store = open().unwrap();
+    disk.fill();
+    assert!(matches!(commit(&store, &tasks[0], &reports(&tasks[0], 3, 1_000)), Err(CommitError::Write(_))));
+    let settings = TaskSettings { minimum_batch: Some(7), ..TaskSettings::default() };
+    for reason in [store.check().unwrap_err(), store.put(tasks[1].clone(), settings).unwrap_err().to_string()] {
+        assert!(reason.contains("is full") && reason.contains("DELETE") && !reason.contains("repair"), "{reason}");
+    }
+    assert!(store.delete(tasks[0].digest(), Erase::AfterGrace).unwrap());
+    store.erase(&store.deleted().unwrap()[0]).unwrap();
+    store.check().unwrap();
+    assert_eq!(commit(&store, &tasks[1], &small[50..]).unwrap().accepted, 50);
+    disk.fill();
+    assert!(store.delete(tasks[1].digest(), Erase::Now).unwrap());
+}
+
+#[test]
+fn a_backup_to_a_full_disk_names_the_copy() {
+    let (Some(disk), root) = (SmallDisk::mount(1), tempdir().unwrap()) else { return };
+    drop(FolderStore::open(root.path(), &tasks(), FolderOptions::default()).unwrap());
+    disk.fill();
+    let copied = backup(root.path(), &disk.0.path().join("copy"), &mut |_, _| {});
+    let error = copied.unwrap_err().to_string();
+    assert!(error.starts_with("cannot write") && error.contains("copy.part"), "{error}");
 }
