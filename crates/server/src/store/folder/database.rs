@@ -384,11 +384,10 @@ impl Database {
         })
     }
 
-    /// Adds to the written sum what came after it, and marks its ids: so many reports, and bytes of them. A damaged
-    /// report is an error.
-    pub(super) fn complete_sum(&self, content: &mut Content) -> Result<(u64, u64), StoreError> {
+    /// Adds to the written sum what came after it, and marks its ids: so many reports. A damaged one is an error.
+    pub(super) fn complete_sum(&self, content: &mut Content) -> Result<u64, StoreError> {
         let Content { row: TaskRow { task, .. }, ids, sum: total, upto, reports, .. } = content;
-        let mut added = (0, 0);
+        let before = total.records();
         self.batches(task, *upto, &mut |batch| {
             if let Some(damage) = batch.damage() {
                 return Err(damage.into());
@@ -397,13 +396,12 @@ impl Database {
             for (report, frame) in batch.reports.iter().zip(batch.frames()) {
                 ids.entry(report.id()).and_modify(|known| *known = Some(mark(frame)));
             }
-            added = (added.0 + batch.reports.len() as u64, added.1 + batch.bytes.len() as u64);
             Ok(())
         })?;
         *upto = self.state.last;
         let summed = total.records();
         if summed == *reports {
-            return Ok(added);
+            return Ok(summed - before);
         }
         Err(StoreError::database(
             &self.path(),

@@ -37,8 +37,8 @@ pub(super) struct Writer {
     pub(super) gone: HashSet<ReportId>,
     /// Tells the thread that sums of reports that wait for it. It needs to hear it once.
     pub(super) due: SyncSender<()>,
-    /// Reports since the sum was written, and their bytes.
-    pub(super) unsummed: (u64, u64),
+    /// Reports since the sum was written.
+    pub(super) unsummed: u64,
     /// Bytes in the log since it was written back, about.
     pub(super) logged: u64,
 }
@@ -77,7 +77,6 @@ impl Writer {
             outcomes.push(refusal.map_or(Ok(outcome), Err));
         }
         let (metrics, new) = (&shared.options.metrics, reports.len());
-        let bytes = new * report_bytes(&shared.task);
         // Duplicates of reports on disk need no writing.
         if new > 0 {
             let started = Instant::now();
@@ -94,11 +93,9 @@ impl Writer {
             }
             metrics.sync_seconds.observe(started.elapsed().as_secs_f64());
             metrics.group_reports.observe(new as f64);
-            metrics.written_bytes.inc_by(bytes as u64);
+            metrics.written_bytes.inc_by((new * report_bytes(&shared.task)) as u64);
             // Before they are counted: a sum has all that are.
-            let mut waiting = hold(&shared.waiting);
-            waiting.0.extend(reports);
-            waiting.1 += bytes;
+            hold(&shared.waiting).extend(reports);
         }
         shared.counts.send_modify(|counts| {
             for outcome in outcomes.iter().flatten() {
@@ -110,23 +107,24 @@ impl Writer {
             waiting.answer(outcome);
         }
         if new > 0 {
-            self.follow(new as u64, bytes as u64);
+            self.follow(new as u64);
         }
     }
 
     /// Has new reports summed, and writes the sum and the log back when they are due.
-    fn follow(&mut self, reports: u64, bytes: u64) {
+    fn follow(&mut self, reports: u64) {
         // It may have been told before.
         let _ = self.due.try_send(());
-        if hold(&self.shared.waiting).1 > self.shared.options.backlog_bytes {
+        let each = report_bytes(&self.shared.task);
+        if hold(&self.shared.waiting).len() * each > self.shared.options.backlog_bytes {
             drop(self.shared.whole());
         }
         // Whole pages: those of the row, and of the tables and the tally above it.
         let page = page_bytes(&self.shared.task);
-        self.logged += page * ((bytes + 16 * reports) / page + 4);
-        self.unsummed = (self.unsummed.0 + reports, self.unsummed.1 + bytes);
-        let ((reports, bytes), options) = (self.unsummed, &self.shared.options);
-        let worth_it = reports >= options.summed_reports || bytes >= SUMMED_BYTES;
+        self.logged += page * ((each as u64 + 16) * reports / page + 4);
+        self.unsummed += reports;
+        let bytes = self.unsummed * each as u64;
+        let worth_it = self.unsummed >= self.shared.options.summed_reports || bytes >= SUMMED_BYTES;
         if worth_it && bytes >= sum_bytes(&self.shared.task) {
             self.write_sum();
         }
@@ -143,7 +141,7 @@ impl Writer {
         if sum.records() == self.shared.counts.borrow().records {
             let written = self.shared.change(|change| change.put_sum(&sum));
             if written.is_ok() {
-                self.unsummed = (0, 0);
+                self.unsummed = 0;
                 // What it replaces is overwritten.
                 self.logged += 2 * sum_bytes(&self.shared.task);
             }
@@ -176,7 +174,7 @@ impl Writer {
             *sum = left;
             shared.counts.send_modify(|counts| counts.records -= erased);
             self.gone.extend(wanted);
-            self.unsummed = (0, 0);
+            self.unsummed = 0;
         }
         // The log has what was erased, also where an earlier attempt did not come so far.
         if erased + before > 0 {
@@ -220,8 +218,8 @@ pub(super) struct Shared {
     pub(super) counts: watch::Sender<Counts>,
     /// The sum of all reports but those that wait. Locked while reports are summed, so not for a request thread.
     pub(super) sum: Mutex<Aggregate>,
-    /// Durable reports that wait to be summed, and their bytes. Locked after the sum where both are.
-    pub(super) waiting: Mutex<(Vec<Report>, usize)>,
+    /// Durable reports that wait to be summed. Locked after the sum where both are.
+    pub(super) waiting: Mutex<Vec<Report>>,
     pub(super) options: FolderOptions,
     /// None once it is closed.
     pub(super) database: Mutex<Option<Database>>,
@@ -232,7 +230,7 @@ impl Shared {
     pub(super) fn whole(&self) -> MutexGuard<'_, Aggregate> {
         let _watched = Watched(self);
         let mut whole = hold(&self.sum);
-        let (reports, _) = mem::take(&mut *hold(&self.waiting));
+        let reports = mem::take(&mut *hold(&self.waiting));
         sum(&mut whole, &self.task, &reports);
         whole
     }
