@@ -8,7 +8,6 @@
 //! The relay keeps sealed bytes and nothing else: no address and no time, in no file and no line of the log.
 
 mod folder;
-mod record;
 mod release;
 mod routes;
 mod upstream;
@@ -179,14 +178,14 @@ impl Relay {
     /// [`RelayError::Io`] when a thread cannot be started or waited for.
     pub async fn serve(self, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), RelayError> {
         let Self { listener, server, folder, upstream, max_waiting, .. } = self;
-        let (header, keys, length) = (folder.key.header(), folder.key.list(), folder.sealed_length);
+        let (key, length) = (folder.key.clone(), folder.sealed_length);
         let releaser = Releaser::new(&folder, upstream);
         let (writer, inlet) = Writer::new(folder, &releaser, max_waiting);
         let stop = releaser.stop.clone();
         let named = |name: &str| thread::Builder::new().name(name.into());
         let writing = named("relay-writer").spawn(move || writer.run())?;
         let releasing = named("relay-release").spawn(move || releaser.run())?;
-        let intake = Arc::new(Intake { inlet, header, keys, length, limits: Limits::new(&server) });
+        let intake = Arc::new(Intake { inlet, key, length, limits: Limits::new(&server) });
         let respond = move |peer, request| Arc::clone(&intake).respond(peer, request);
         net::serve(listener, &server, None, respond, shutdown).await;
         stop.now();

@@ -12,8 +12,7 @@ use std::time::{Duration, Instant};
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt as _};
 
-use super::folder::{Folder, batch_file, complete};
-use super::record::{Name, read, scan};
+use super::folder::{Folder, Name, batch_file, complete, read, scan};
 use super::upstream::Upstream;
 use crate::durable::sync_folder;
 use crate::locks::hold;
@@ -210,7 +209,7 @@ mod tests {
     use chacha20::ChaCha8Rng;
     use rand::SeedableRng;
 
-    use super::super::record::append;
+    use super::super::folder::append;
     use super::*;
     use crate::oblivious::GatewayKeys;
 

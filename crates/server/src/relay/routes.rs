@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::writer::Arrival;
 use crate::limits::{Limits, busy};
 use crate::net::{Client, RequestBody};
-use crate::oblivious::{KEYS, REQUEST};
+use crate::oblivious::{KEYS, REQUEST, SealingKey};
 use crate::origins::preflight;
 use crate::problem::{Problem, Reason};
 use crate::request::check_media_type;
@@ -24,10 +24,8 @@ use crate::request::check_media_type;
 pub(super) struct Intake {
     /// Where requests go.
     pub(super) inlet: mpsc::Sender<Arrival>,
-    /// Their first bytes, which name the gateway's key.
-    pub(super) header: [u8; 7],
-    /// The key, as `application/ohttp-keys`.
-    pub(super) keys: Vec<u8>,
+    /// The gateway's key, to which every request is sealed.
+    pub(super) key: SealingKey,
     /// The length of every request.
     pub(super) length: usize,
     pub(super) limits: Limits,
@@ -46,7 +44,7 @@ impl Intake {
             (&Method::OPTIONS, _) => Ok(preflight(Some("content-type"))),
             (&Method::POST, "/reports") => self.take(client, request).await,
             (_, "/reports") => allow("POST"),
-            (&Method::GET, "/keys") => Ok(([(CONTENT_TYPE, KEYS)], self.keys.clone()).into_response()),
+            (&Method::GET, "/keys") => Ok(([(CONTENT_TYPE, KEYS)], self.key.list()).into_response()),
             (&Method::GET, "/healthz") => Ok(StatusCode::NO_CONTENT.into_response()),
             (_, "/keys" | "/healthz") => allow("GET"),
             _ => Err(Reason::UnknownPath.because("a relay has /keys, and takes sealed reports at /reports")),
@@ -70,7 +68,7 @@ impl Intake {
                 self.length
             )));
         }
-        if !upload.bytes.starts_with(&self.header) {
+        if !upload.bytes.starts_with(&self.key.header()) {
             return Err(Reason::OhttpKey.because(
                 "the report is sealed to another key than the one at /keys: ask for that, and seal it again",
             ));

@@ -6,8 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::folder::Folder;
-use super::record::{Name, append, name_of};
+use super::folder::{Folder, Name, append, name_of};
 use super::release::Releaser;
 use crate::limits::Upload;
 use crate::locks::hold;
