@@ -8,14 +8,13 @@ use std::io::{self, Write};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::time::SystemTime;
 
-use humantime::format_rfc3339_seconds;
 use serde::Serialize;
 
 use super::config::LogConfig;
 use super::error::ServerError;
 use super::locks::hold;
+use super::store::{date_of, unix_time};
 
 /// The file, if there is one.
 #[derive(Debug, Default)]
@@ -90,8 +89,8 @@ impl AuditLog {
     /// Those of the system.
     pub fn write(&self, line: &AuditLine<'_>) -> io::Result<()> {
         let Some(path) = &self.path else { return Ok(()) };
-        let time = format_rfc3339_seconds(SystemTime::now()).to_string();
-        let line = AuditLine { time, address: line.address.filter(|_| self.addresses), ..line.clone() };
+        let (time, address) = (date_of(unix_time()), line.address.filter(|_| self.addresses));
+        let line = AuditLine { time, address, ..line.clone() };
         let mut text = serde_json::to_vec(&line)?;
         text.push(b'\n');
         let _alone = hold(&self.writing);
