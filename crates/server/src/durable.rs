@@ -25,7 +25,7 @@ pub(super) fn probe(root: &Path) -> io::Result<()> {
     let path = root.join("probe.tmp");
     let probe = || {
         // It may be there: left by a crash, or of another probe at this moment.
-        let mut file = fs::File::create(&path)?;
+        let mut file = File::create(&path)?;
         file.write_all(&[0x5a; PROBE_BYTES])?;
         file.sync_data()
     };
