@@ -136,6 +136,8 @@ pub(super) struct Database {
     /// Why no database is to be trusted any more, once that is so: what the system has in memory may differ from the
     /// disk.
     pub(super) doubt: Arc<watch::Sender<Option<String>>>,
+    /// Whether its log may hold what is not in it any more.
+    unemptied: bool,
 }
 
 /// What a transaction carries on.
@@ -274,7 +276,7 @@ impl Database {
 
     fn of(folder: &Path, connection: Connection, state: State) -> Self {
         let (folder, doubt) = (folder.to_owned(), Arc::new(watch::Sender::new(None)));
-        Self { folder, connection, state, counter: None, doubt }
+        Self { folder, connection, state, counter: None, doubt, unemptied: false }
     }
 
     /// Opens a database to change it, with what it holds. What was lost since it was last written is recorded in it. If
@@ -298,11 +300,12 @@ impl Database {
                 database.state.tally.changes = state.tally.changes.max(changes);
                 database.try_change(|change| change.put_row(&content.row))?;
             }
-            match checkpoint(&database.connection, "TRUNCATE") {
-                Err(error) if !is_refusal(&error) => Err(error.into()),
-                // On a full disk it stays.
-                _ => Ok((database, content)),
-            }
+            // On a full disk it stays.
+            database.unemptied = match checkpoint(&database.connection, "TRUNCATE") {
+                Err(error) if is_refusal(&error) => true,
+                busy => busy?,
+            };
+            Ok((database, content))
         })?;
         let counter = Counter::resume(folder, digest, counted, database.state.numbers());
         database.counter = Some(counter.at("write", folder)?);
@@ -450,20 +453,21 @@ impl Database {
     }
 
     fn try_change<T>(&mut self, make: impl FnOnce(&mut Change<'_>) -> Result<T, Problem>) -> Result<T, Problem> {
-        let (made, state, committed) = {
+        let (made, state, removes, committed) = {
             let transaction = Transaction::new(&mut self.connection, TransactionBehavior::Immediate)?;
-            let mut change = Change { transaction, state: self.state };
+            let mut change = Change { transaction, state: self.state, removes: false };
             let made = make(&mut change)?;
-            let Change { transaction, mut state } = change;
+            let Change { transaction, mut state, removes } = change;
             state.tally.changes += 1;
             let Tally { changes, rows, total } = state.tally;
             transaction
                 .prepare("UPDATE tally SET changes = ?1, rows = ?2, total = ?3, checksum = ?4")?
                 .execute(params![changes, rows, total.cast_signed(), state.tally.checksum()])?;
-            (made, state, transaction.commit())
+            (made, state, removes, transaction.commit())
         };
         self.unless_doubtful(committed)?;
         self.state = state;
+        self.unemptied |= removes;
         if let Some(counter) = &mut self.counter {
             // The change is made. Its count may lag behind.
             let _ = counter.put(self.state.numbers());
@@ -483,7 +487,8 @@ impl Database {
 
     /// Writes the log back and leaves nothing in it, also on the disk. An error if a reader needs it.
     pub(super) fn empty_log(&mut self) -> Result<(), StoreError> {
-        if !self.checkpoint("TRUNCATE")? {
+        self.unemptied = self.checkpoint("TRUNCATE")?;
+        if !self.unemptied {
             return Ok(());
         }
         let problem = "an export or a backup reads what was erased from it: try again when that is done";
@@ -502,6 +507,11 @@ impl Database {
             Ok(busy)
         })
     }
+
+    /// Empties the log if it may hold what was erased.
+    pub(super) fn erase_log(&mut self) -> Result<(), StoreError> {
+        if self.unemptied { self.empty_log() } else { Ok(()) }
+    }
 }
 
 /// Refuses a change after one of which it is unknown whether the disk has it.
@@ -516,6 +526,8 @@ pub(super) fn trusted(doubt: &watch::Sender<Option<String>>, path: &Path) -> Res
 pub(super) struct Change<'a> {
     transaction: Transaction<'a>,
     state: State,
+    /// Whether reports are removed.
+    removes: bool,
 }
 
 impl Change<'_> {
@@ -578,6 +590,7 @@ impl Change<'_> {
         if batches.is_empty() {
             return Ok(());
         }
+        self.removes = true;
         let mut find = self.transaction.prepare(&StoredBatch::READ.replace("seq > ?1", "seq = ?1"))?;
         let update = "UPDATE batches SET n = ?2, checksum = ?3, ids = ?4, reports = ?5 WHERE seq = ?1";
         let mut update = self.transaction.prepare(update)?;

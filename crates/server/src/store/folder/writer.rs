@@ -176,10 +176,7 @@ impl Writer {
             self.gone.extend(wanted);
             self.unsummed = 0;
         }
-        // The log has what was erased, also where an earlier attempt did not come so far.
-        if erased + before > 0 {
-            shared.with(Database::empty_log)?;
-        }
+        shared.with(Database::erase_log)?;
         Ok(ErasedReports { erased, before, unknown })
     }
 
