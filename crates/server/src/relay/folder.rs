@@ -38,6 +38,8 @@ pub(super) struct Folder {
     pub(super) sealed_length: usize,
     /// The gateway's key, to which every request is sealed.
     pub(super) key: SealingKey,
+    /// The complete batches of an earlier run, by number.
+    pub(super) complete: Vec<u64>,
     pub(super) open: OpenBatch,
     /// The requests that wait from an earlier run.
     pub(super) waiting: Vec<Name>,
@@ -65,24 +67,25 @@ impl Folder {
         let lock = lock(path)?;
         let key = SealingKey::read(&pinned_keys(path, batch, bytes, keys)?)?;
         let sealed_length = sealed_length(bytes);
-        let last = numbers(path)?.pop().unwrap_or(1);
+        let mut complete = numbers(path)?;
+        let last = complete.pop().unwrap_or(1);
         let mut waiting = Vec::new();
-        for number in complete(path)? {
-            let file = batch_file(path, number);
+        for number in &complete {
+            let file = batch_file(path, *number);
             let found = File::open(&file).and_then(|file| scan(&file, sealed_length));
             waiting.extend(found.map_err(|error| failed(&file, &error))?.into_iter().map(|(_, name)| name));
         }
         let open = OpenBatch::open(path, last, sealed_length, &mut waiting)?;
-        Ok(Self { path: path.to_owned(), batch, sealed_length, key, open, waiting, _lock: lock })
+        Ok(Self { path: path.to_owned(), batch, sealed_length, key, complete, open, waiting, _lock: lock })
     }
 
-    /// Goes on to the next batch: the one before is complete.
-    pub(super) fn complete_batch(&mut self) -> io::Result<()> {
-        let number = self.open.number + 1;
-        let file = new_private(&batch_file(&self.path, number))?;
+    /// Goes on to the next batch, and returns the number of the one that is complete.
+    pub(super) fn complete_batch(&mut self) -> io::Result<u64> {
+        let number = self.open.number;
+        let next = new_private(&batch_file(&self.path, number + 1))?;
         sync_folder(&self.path)?;
-        self.open = OpenBatch { number, file, length: 0, requests: 0 };
-        Ok(())
+        self.open = OpenBatch { number: number + 1, file: next, length: 0, requests: 0 };
+        Ok(number)
     }
 }
 
@@ -155,13 +158,6 @@ fn lock(folder: &Path) -> Result<File, RelayError> {
         RelayError::Unusable(format!("{}: {problem}", folder.display()))
     })?;
     Ok(file)
-}
-
-/// The complete batches, by number.
-pub(super) fn complete(folder: &Path) -> Result<Vec<u64>, RelayError> {
-    let mut numbers = numbers(folder)?;
-    numbers.pop();
-    Ok(numbers)
 }
 
 /// The numbers of the batches, in order.
@@ -274,7 +270,7 @@ mod tests {
             let file = batch_file(&path, 1);
             fs::write(&file, [&whole[..], tail].concat()).unwrap();
             let folder = open(&path).unwrap();
-            assert_eq!((folder.waiting.len(), complete(&path).unwrap()), (3, vec![]));
+            assert_eq!((folder.waiting.len(), &*folder.complete), (3, &[][..]));
             assert_eq!((folder.open.requests, folder.open.length), (3, whole.len() as u64));
             assert_eq!(fs::read(&file).unwrap(), whole);
         }
@@ -286,13 +282,13 @@ mod tests {
         let path = data.path().join("relay");
         let mut folder = open(&path).unwrap();
         fs::write(batch_file(&path, 1), records(2)).unwrap();
-        folder.complete_batch().unwrap();
+        assert_eq!(folder.complete_batch().unwrap(), 1);
         drop(folder);
         for name in ["x.batch", "3.batch.tmp", "-1.batch"] {
             fs::write(path.join(name), "x").unwrap();
         }
         let folder = open(&path).unwrap();
-        assert_eq!((complete(&path).unwrap(), folder.waiting.len()), (vec![1], 2));
+        assert_eq!((&*folder.complete, folder.waiting.len()), (&[1][..], 2));
         assert_eq!(folder.open.number, 2);
         let key = folder.key.clone();
         drop(folder);

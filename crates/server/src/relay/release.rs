@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt as _};
 
-use super::folder::{Folder, Name, batch_file, complete, read, scan};
+use super::folder::{Folder, Name, batch_file, read, scan};
 use super::upstream::Upstream;
 use crate::durable::sync_folder;
 use crate::locks::hold;
@@ -29,7 +30,7 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(1
 /// The time between two remarks that a request is sent again.
 const BETWEEN_REMARKS: Duration = Duration::from_secs(60);
 
-/// How often complete batches are looked for.
+/// How soon it notices that the relay stops.
 const NOTICE: Duration = Duration::from_millis(50);
 
 /// The one thread that releases.
@@ -41,6 +42,9 @@ pub(super) struct Releaser {
     key: SealingKey,
     /// The names of requests that wait.
     pub(super) names: Arc<Mutex<HashSet<Name>>>,
+    complete: Mutex<Receiver<u64>>,
+    /// Where batches come in when they are complete.
+    pub(super) inlet: Sender<u64>,
     pub(super) stop: Stop,
 }
 
@@ -68,8 +72,13 @@ impl Stop {
 }
 
 impl Releaser {
-    /// The releaser of a folder, to this gateway.
+    /// Begins with the batches that are complete in the folder.
     pub(super) fn new(folder: &Folder, upstream: Upstream) -> Self {
+        let (inlet, complete) = channel();
+        for number in &folder.complete {
+            // The other end is here.
+            let _ = inlet.send(*number);
+        }
         Self {
             folder: folder.path.clone(),
             sealed_length: folder.sealed_length,
@@ -77,6 +86,8 @@ impl Releaser {
             upstream,
             key: folder.key.clone(),
             names: Arc::default(),
+            complete: Mutex::new(complete),
+            inlet,
             stop: Stop::default(),
         }
     }
@@ -88,24 +99,20 @@ impl Releaser {
                 "the gateway advertises another key: a relay with a new folder uses it, this one keeps its own"
             );
         }
-        // Batches that could not be released, until they are tried again.
-        let (mut kept, mut tried) = (HashSet::new(), Instant::now());
-        while self.stop.wait(NOTICE) {
-            if tried.elapsed() > BETWEEN_REMARKS {
-                (kept, tried) = (HashSet::new(), Instant::now());
+        let (mut kept, mut tried) = (Vec::new(), Instant::now());
+        while !self.stop.is_set() {
+            let complete = hold(&self.complete).recv_timeout(NOTICE);
+            if let Ok(number) = complete
+                && let Err(error) = self.release(number)
+            {
+                tracing::error!(batch = number, %error, "the batch stays in the folder, and is tried again");
+                kept.push(number);
             }
-            let complete = complete(&self.folder).unwrap_or_else(|error| {
-                tracing::error!(%error, "no batch can be released now; it is tried again");
-                self.stop.wait(BETWEEN_REMARKS);
-                Vec::new()
-            });
-            for number in complete {
-                if kept.contains(&number) || self.stop.is_set() {
-                    continue;
-                }
-                if let Err(error) = self.release(number) {
-                    tracing::error!(batch = number, %error, "the batch stays in the folder, and is tried again");
-                    kept.insert(number);
+            if tried.elapsed() > BETWEEN_REMARKS {
+                tried = Instant::now();
+                for number in kept.drain(..) {
+                    // The other end is here.
+                    let _ = self.inlet.send(number);
                 }
             }
         }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::io::{self, Seek, SeekFrom, Write};
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::{mpsc, oneshot};
@@ -24,18 +25,19 @@ pub(super) struct Writer {
     arrivals: mpsc::Receiver<Arrival>,
     /// The names of all requests in the folder.
     names: Arc<Mutex<HashSet<Name>>>,
+    release: Sender<u64>,
     max_waiting: u64,
     /// A sync failed: what is on the disk is uncertain until the next start.
     broken: bool,
 }
 
 impl Writer {
-    /// The writer of a folder, and where requests come in.
+    /// The writer of a folder, and where requests come in. Complete batches go to the releaser.
     pub(super) fn new(mut folder: Folder, releaser: &Releaser, max_waiting: u64) -> (Self, mpsc::Sender<Arrival>) {
-        let names = Arc::clone(&releaser.names);
+        let (release, names) = (releaser.inlet.clone(), Arc::clone(&releaser.names));
         hold(&names).extend(folder.waiting.drain(..));
         let (inlet, arrivals) = mpsc::channel(QUEUED);
-        (Self { folder, arrivals, names, max_waiting, broken: false }, inlet)
+        (Self { folder, arrivals, names, release, max_waiting, broken: false }, inlet)
     }
 
     /// Writes until nobody can send any more.
@@ -107,9 +109,13 @@ impl Writer {
         if self.broken || self.folder.open.requests < self.folder.batch {
             return;
         }
-        if let Err(error) = self.folder.complete_batch() {
-            tracing::error!(%error, "no next batch can begin: look at the relay's disk, and restart the relay");
-            self.broken = true;
+        match self.folder.complete_batch() {
+            // The releaser ends first only when the relay stops.
+            Ok(number) => drop(self.release.send(number)),
+            Err(error) => {
+                tracing::error!(%error, "no next batch can begin: look at the relay's disk, and restart the relay");
+                self.broken = true;
+            }
         }
     }
 }
