@@ -10,7 +10,7 @@ use ldp_pca::task::Task;
 use ldp_pca_pictures::numbers::{Decimal, plural};
 use maud::{Markup, html};
 
-use super::columns_in_words;
+use super::{columns_in_words, titled};
 
 pub(crate) fn section(task: &Task, answer: &Answer) -> Markup {
     let asked = &answer.asked;
@@ -21,27 +21,25 @@ pub(crate) fn section(task: &Task, answer: &Answer) -> Markup {
         Method::Pca => "",
         _ => ", of few features each",
     };
-    html! {
-        section aria-labelledby="asked" {
-            h2 id="asked" { "What was asked" }
-            p {
-                (plural(asked.records, "report")) " about " (columns) ": " (columns_in_words(names.into_iter())) "."
-                @if let (Some(period), None) = (task.period(), &asked.family) { " Period: " bdi { (period) } "." }
-            }
-            p {
-                "Looked for: the " (plural(asked.rank as u64, "pattern")) " with most of the spread" (looked_for)
-                ". In a pattern columns go together: some people have more of one side and less of the other, and \
-                others the reverse. The spread is how far answers are from "
-                @if asked.centred {
-                    "their average, each distance squared: statisticians call it variance."
-                } @else {
-                    "the middle (0, or a column's offset), each distance squared: statisticians call it second moments \
-                    about zero. Unless averages were taken away, what all people share looks like a pattern too."
-                }
-            }
-            (promise(task, answer))
+    let body = html! {
+        p {
+            (plural(asked.records, "report")) " about " (columns) ": " (columns_in_words(names.into_iter())) "."
+            @if let (Some(period), None) = (task.period(), &asked.family) { " Period: " bdi { (period) } "." }
         }
-    }
+        p {
+            "Looked for: the " (plural(asked.rank as u64, "pattern")) " with most of the spread" (looked_for)
+            ". In a pattern columns go together: some people have more of one side and less of the other, and \
+            others the reverse. The spread is how far answers are from "
+            @if asked.centred {
+                "their average, each distance squared: statisticians call it variance."
+            } @else {
+                "the middle (0, or a column's offset), each distance squared: statisticians call it second moments \
+                about zero. Unless averages were taken away, what all people share looks like a pattern too."
+            }
+        }
+        (promise(task, answer))
+    };
+    titled("asked", "What was asked", &body)
 }
 
 /// What a report lets anybody tell about its sender.

@@ -184,6 +184,21 @@ fn document(title: &str, body: &Markup) -> String {
     document.into_string()
 }
 
+/// A section of the page under its title.
+fn titled(id: &str, title: &str, body: &Markup) -> Markup {
+    html! {
+        section aria-labelledby=(id) {
+            h2 id=(id) { (title) }
+            (body)
+        }
+    }
+}
+
+/// A section that is a picture and what is seen in it.
+fn pictured(id: &str, title: &str, picture: String, caption: &Markup) -> Markup {
+    titled(id, title, &html! { figure { (PreEscaped(picture)) figcaption { (caption) } } })
+}
+
 /// What follows the answer in one sentence.
 fn lead(answer: &Answer) -> Markup {
     let features = answer.asked.dimension;
@@ -208,22 +223,16 @@ fn lead(answer: &Answer) -> Markup {
 fn so_far(live: Live<'_>) -> Markup {
     html! {
         @if let &[(first, _), .., (last, count)] = live.counts {
-            section aria-labelledby="counts" {
-                h2 id="counts" { "Reports so far" }
-                figure {
-                    (PreEscaped(ldp_pca_pictures::counts(live.counts, [&date(first), &date(last)], "counts-")))
-                    figcaption {
-                        (grouped(count)) " reports by " (date(last)) ". This page is of all of them. The curve begins \
-                        when the server was started."
-                    }
-                }
-            }
+            @let picture = ldp_pca_pictures::counts(live.counts, [&date(first), &date(last)], "counts-");
+            (pictured("counts", "Reports so far", picture, &html! {
+                (grouped(count)) " reports by " (date(last)) ". This page is of all of them. The curve begins when the \
+                server was started."
+            }))
         }
         @if !live.downloads.is_empty() {
-            section aria-labelledby="downloads" {
-                h2 id="downloads" { "Downloads" }
+            (titled("downloads", "Downloads", &html! {
                 ul { @for (label, link) in live.downloads { li { a href=(link) download { (label) } } } }
-            }
+            }))
         }
     }
 }

@@ -9,6 +9,7 @@ use ldp_pca::task::Task;
 use ldp_pca_pictures::numbers::{Decimal, first, fixed, grouped, three_digits};
 use maud::{Markup, html};
 
+use super::titled;
 use super::words::percent;
 
 /// Eigenvalues in the table of numbers.
@@ -16,68 +17,64 @@ const MOST_EIGENVALUES: usize = 12;
 
 pub(crate) fn section(task: &Task, answer: &Answer) -> Markup {
     let empty = answer.empty().map(|(share, _)| share);
-    html! {
-        section aria-labelledby="limits" {
-            h2 id="limits" { "What this does not say" }
-            ul {
-                li { "Nothing about a single person: no report says what its sender's answers are." }
-                li { "Not why: patterns say what goes together, not what causes what." }
-                li { "Nothing of people who did not take part. Who does may have to do with the answers." }
-                @if answer.asked.centred {
-                    li { "Not where the average is: patterns are about it, and it was estimated and taken away." }
-                } @else {
-                    li {
-                        "Not the average, which these reports do not carry. Where it is far from what the task takes \
-                        for the middle (0, or a column's offset), it looks like the first pattern."
-                    }
-                }
-                @match task.bounding() {
-                    Bounding::UnitNorm => li {
-                        "Not how large answers are: each record was brought to one length, and only its proportions \
-                        count. One large answer makes the others of its record small, so skewed or rarely answered \
-                        columns can look as if they go together or against each other when they do not."
-                    },
-                    Bounding::Clip { radius } => li {
-                        "Not the whole size of long records: those longer than " (Decimal(radius.value()).to_string())
-                        " were shortened to that."
-                    },
-                }
+    let body = html! {
+        ul {
+            li { "Nothing about a single person: no report says what its sender's answers are." }
+            li { "Not why: patterns say what goes together, not what causes what." }
+            li { "Nothing of people who did not take part. Who does may have to do with the answers." }
+            @if answer.asked.centred {
+                li { "Not where the average is: patterns are about it, and it was estimated and taken away." }
+            } @else {
                 li {
-                    "Missing answers count as 0, or the column's offset. Columns that are often missing look weaker; \
-                    columns that are missing together, or records that are empty, can look like a pattern where the \
-                    average is far from that."
-                }
-                @if let Some(share) = empty {
-                    li { "About " (percent(share)) " of the records had only zeros and missing answers in them." }
-                } @else {
-                    li {
-                        "Records with nothing in them count as reports"
-                        @if !answer.asked.centred { ", and show no pattern" } "."
-                    }
-                }
-                li {
-                    "Not how many people there were: a person who sent several reports counts several times, and a \
-                    modified device can send anything."
+                    "Not the average, which these reports do not carry. Where it is far from what the task takes \
+                    for the middle (0, or a column's offset), it looks like the first pattern."
                 }
             }
+            @match task.bounding() {
+                Bounding::UnitNorm => li {
+                    "Not how large answers are: each record was brought to one length, and only its proportions \
+                    count. One large answer makes the others of its record small, so skewed or rarely answered \
+                    columns can look as if they go together or against each other when they do not."
+                },
+                Bounding::Clip { radius } => li {
+                    "Not the whole size of long records: those longer than " (Decimal(radius.value()).to_string())
+                    " were shortened to that."
+                },
+            }
+            li {
+                "Missing answers count as 0, or the column's offset. Columns that are often missing look weaker; \
+                columns that are missing together, or records that are empty, can look like a pattern where the \
+                average is far from that."
+            }
+            @if let Some(share) = empty {
+                li { "About " (percent(share)) " of the records had only zeros and missing answers in them." }
+            } @else {
+                li {
+                    "Records with nothing in them count as reports"
+                    @if !answer.asked.centred { ", and show no pattern" } "."
+                }
+            }
+            li {
+                "Not how many people there were: a person who sent several reports counts several times, and a \
+                modified device can send anything."
+            }
         }
-    }
+    };
+    titled("limits", "What this does not say", &body)
 }
 
 pub(crate) fn details(task: &Task, answer: &Answer) -> Markup {
-    html! {
-        section aria-labelledby="numbers" {
-            h2 id="numbers" { "In numbers" }
-            table {
-                caption { "For statisticians. Variances are in squared units of the encoded, bounded features." }
-                tbody {
-                    @for (name, value) in numbers(task, answer) {
-                        tr { th scope="row" { (name) } td { (value) } }
-                    }
+    let body = html! {
+        table {
+            caption { "For statisticians. Variances are in squared units of the encoded, bounded features." }
+            tbody {
+                @for (name, value) in numbers(task, answer) {
+                    tr { th scope="row" { (name) } td { (value) } }
                 }
             }
         }
-    }
+    };
+    titled("numbers", "In numbers", &body)
 }
 
 fn numbers(task: &Task, answer: &Answer) -> Vec<(&'static str, String)> {

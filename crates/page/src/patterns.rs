@@ -3,9 +3,10 @@
 use ldp_pca::recovery::Answer;
 use ldp_pca_pictures::descending;
 use ldp_pca_pictures::numbers::{plural, signed, three_digits};
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, html};
 
 use super::words::{name, percent, single_columns, ties};
+use super::{pictured, titled};
 
 /// Features in the table of a pattern.
 const SHOWN: usize = 10;
@@ -20,35 +21,33 @@ pub(crate) fn errors_of(answer: &Answer, index: usize) -> Option<&[f64]> {
 pub(crate) fn section(answer: &Answer) -> Markup {
     let (standing, buried) = (answer.standing_out(), answer.buried());
     let marks = answer.marks_of_mean();
-    html! {
-        section aria-labelledby="patterns" {
-            h2 id="patterns" { "The patterns" }
-            @if standing.is_empty() {
-                p { "None stands out: noise and equal variances explain them, so none is shown." }
-            }
-            @if let Some(none) = single_columns(answer, "pattern") {
-                p .note { "No pattern of several columns: " (none) "." }
-            }
-            @for tie in ties(answer, "pattern") {
-                p .note { "Take these together: " (tie) "." }
-            }
-            @if !marks.is_empty() && standing.first() == Some(&0) {
-                p .note {
-                    "Pattern 1 " bdi { (marks.join(" and ")) } ". It may be the average of the answers: reports of \
-                    this task do not tell the average from a pattern."
-                }
-            }
-            @for &index in &standing {
-                (pattern(answer, index))
-            }
-            @if buried > 0 && !standing.is_empty() {
-                p {
-                    "Not shown: " (plural(buried as u64, "pattern")) " of the " (answer.asked.rank)
-                    " asked for, which " (if buried == 1 { "does" } else { "do" }) " not stand out."
-                }
+    let body = html! {
+        @if standing.is_empty() {
+            p { "None stands out: noise and equal variances explain them, so none is shown." }
+        }
+        @if let Some(none) = single_columns(answer, "pattern") {
+            p .note { "No pattern of several columns: " (none) "." }
+        }
+        @for tie in ties(answer, "pattern") {
+            p .note { "Take these together: " (tie) "." }
+        }
+        @if !marks.is_empty() && standing.first() == Some(&0) {
+            p .note {
+                "Pattern 1 " bdi { (marks.join(" and ")) } ". It may be the average of the answers: reports of \
+                this task do not tell the average from a pattern."
             }
         }
-    }
+        @for &index in &standing {
+            (pattern(answer, index))
+        }
+        @if buried > 0 && !standing.is_empty() {
+            p {
+                "Not shown: " (plural(buried as u64, "pattern")) " of the " (answer.asked.rank)
+                " asked for, which " (if buried == 1 { "does" } else { "do" }) " not stand out."
+            }
+        }
+    };
+    titled("patterns", "The patterns", &body)
 }
 
 fn pattern(answer: &Answer, index: usize) -> Markup {
@@ -163,22 +162,17 @@ pub(crate) fn spectrum(answer: &Answer) -> Markup {
     let (edge, marked) = (answer.edge_beside_what_stands_out(), answer.all_standing());
     html! {
         @if let Some(eigenvalues) = &answer.found.spectrum {
-            section aria-labelledby="spectrum" {
-                h2 id="spectrum" { "Signal and noise" }
-                figure {
-                    (PreEscaped(ldp_pca_pictures::spectrum(eigenvalues, edge, marked, "spectrum-")))
-                    figcaption {
-                        "Each dot is a direction in which the answers may vary, strongest first, and as high as the \
-                        spread along it. Where nothing stands out any more, noise alone gives dots up to the dashed \
-                        line, the noise edge. "
-                        @if marked > 0 {
-                            "The blue ones stand out: each is tested beside those before it, so one a little above the \
-                            line may not."
-                        }
-                        @if marked + 1 == eigenvalues.len() { " The last direction has no other to stand out from." }
-                    }
+            @let picture = ldp_pca_pictures::spectrum(eigenvalues, edge, marked, "spectrum-");
+            (pictured("spectrum", "Signal and noise", picture, &html! {
+                "Each dot is a direction in which the answers may vary, strongest first, and as high as the spread \
+                along it. Where nothing stands out any more, noise alone gives dots up to the dashed line, the noise \
+                edge. "
+                @if marked > 0 {
+                    "The blue ones stand out: each is tested beside those before it, so one a little above the line \
+                    may not."
                 }
-            }
+                @if marked + 1 == eigenvalues.len() { " The last direction has no other to stand out from." }
+            }))
         }
     }
 }
@@ -190,17 +184,11 @@ pub(crate) fn map(answer: &Answer) -> Markup {
         @if let &[first, second, ..] = standing.as_slice() {
             @let names = [first, second].map(|index| format!("Pattern {}", index + 1));
             @let axes = [(first, names[0].as_str()), (second, names[1].as_str())];
-            section aria-labelledby="map" {
-                h2 id="map" { "Map of the features" }
-                figure {
-                    (PreEscaped(ldp_pca_pictures::map(answer, axes, "map-")))
-                    figcaption {
-                        "Features that lie in one direction from the middle go together in these two patterns; those \
-                        on opposite sides go against each other. Features near the middle have little part in them. \
-                        Only the strongest have their names."
-                    }
-                }
-            }
+            (pictured("map", "Map of the features", ldp_pca_pictures::map(answer, axes, "map-"), &html! {
+                "Features that lie in one direction from the middle go together in these two patterns; those on \
+                opposite sides go against each other. Features near the middle have little part in them. Only the \
+                strongest have their names."
+            }))
         }
     }
 }

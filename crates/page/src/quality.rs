@@ -6,6 +6,7 @@ use ldp_pca::task::Task;
 use ldp_pca_pictures::numbers::grouped;
 use maud::{Markup, html};
 
+use super::titled;
 use super::words::{extent, percent};
 
 /// Multiples of the reports that are planned with.
@@ -27,28 +28,26 @@ fn interval(answer: &Answer) -> Option<(Interval, f64)> {
 }
 
 pub(crate) fn section(answer: &Answer) -> Markup {
-    html! {
-        section aria-labelledby="quality" {
-            h2 id="quality" { "How good it is" }
-            @if answer.standing_out().is_empty() {
-                p { "No pattern stands out: there is none, or the noise that keeps the promise hides it." }
-            } @else if answer.asked.rank == answer.asked.dimension {
-                p { "As many patterns as features hold everything, so nothing can be missed." }
-                (captured(answer))
-            } @else {
-                (found(answer))
-                (captured(answer))
-                p .small {
-                    "100\u{a0}% would be the true patterns, and random ones show 0\u{a0}%: statisticians call it the \
-                    share found of the structure. The number takes the answers to vary alike in all directions, except \
-                    for the patterns."
-                    @if interval(answer).is_some() {
-                        " docs/reference/inference.md of ldp-pca says how often the interval holds."
-                    }
+    let body = html! {
+        @if answer.standing_out().is_empty() {
+            p { "No pattern stands out: there is none, or the noise that keeps the promise hides it." }
+        } @else if answer.asked.rank == answer.asked.dimension {
+            p { "As many patterns as features hold everything, so nothing can be missed." }
+            (captured(answer))
+        } @else {
+            (found(answer))
+            (captured(answer))
+            p .small {
+                "100\u{a0}% would be the true patterns, and random ones show 0\u{a0}%: statisticians call it the \
+                share found of the structure. The number takes the answers to vary alike in all directions, except \
+                for the patterns."
+                @if interval(answer).is_some() {
+                    " docs/reference/inference.md of ldp-pca says how often the interval holds."
                 }
             }
         }
-    }
+    };
+    titled("quality", "How good it is", &body)
 }
 
 /// The share of the structure found.
@@ -115,49 +114,47 @@ pub(crate) fn more_people(task: &Task, answer: &Answer) -> Markup {
         let missed = answer.trust.predicted.as_ref().and_then(|predicted| predicted.per_component.get(index));
         missed.is_some_and(|missed| *missed <= 1.0 - ENOUGH)
     };
-    html! {
-        section aria-labelledby="people" {
-            h2 id="people" { "If it is too noisy" }
-            @if standing.is_empty() {
-                @if let Some(share) = visible(answer) {
-                    p {
-                        "Patterns that hold less than about " (percent(share)) " of the spread cannot be seen with so \
-                        many reports; of larger ones, those of about twice that nearly always are."
-                    }
-                }
+    let body = html! {
+        @if standing.is_empty() {
+            @if let Some(share) = visible(answer) {
                 p {
-                    "How many people it takes depends on patterns that nobody has seen yet. Four times as many halve \
-                    the noise. Fewer columns, or a weaker promise (a larger epsilon, in a new task that people agree \
-                    to), make it smaller too."
+                    "Patterns that hold less than about " (percent(share)) " of the spread cannot be seen with so \
+                    many reports; of larger ones, those of about twice that nearly always are."
                 }
-            } @else if is_enough && !answer.found.ties.is_empty() {
-                p {
-                    "More people would hardly raise this share, but would tell apart the patterns that are tied here, \
-                    which may change them, unless both hold the same part of the spread."
-                }
-            } @else if is_enough && standing.iter().all(is_found) {
-                p { "More people would change little of these patterns. They may show weaker ones." }
-            } @else {
-                p { "More people show more. Four times as many halve the noise, and may also show weaker patterns." }
             }
-            @if !planned.is_empty() && !is_enough {
-                table {
-                    caption { "What more people would show of these patterns" }
-                    thead {
-                        tr {
-                            th scope="col" { "With about" }
-                            th .number scope="col" { "expected share of what stands out" }
-                        }
+            p {
+                "How many people it takes depends on patterns that nobody has seen yet. Four times as many halve \
+                the noise. Fewer columns, or a weaker promise (a larger epsilon, in a new task that people agree \
+                to), make it smaller too."
+            }
+        } @else if is_enough && !answer.found.ties.is_empty() {
+            p {
+                "More people would hardly raise this share, but would tell apart the patterns that are tied here, \
+                which may change them, unless both hold the same part of the spread."
+            }
+        } @else if is_enough && standing.iter().all(is_found) {
+            p { "More people would change little of these patterns. They may show weaker ones." }
+        } @else {
+            p { "More people show more. Four times as many halve the noise, and may also show weaker patterns." }
+        }
+        @if !planned.is_empty() && !is_enough {
+            table {
+                caption { "What more people would show of these patterns" }
+                thead {
+                    tr {
+                        th scope="col" { "With about" }
+                        th .number scope="col" { "expected share of what stands out" }
                     }
-                    tbody {
-                        @for (records, share) in &planned {
-                            tr { th scope="row" { (grouped(*records)) " people" } td .number { (percent(*share)) } }
-                        }
+                }
+                tbody {
+                    @for (records, share) in &planned {
+                        tr { th scope="row" { (grouped(*records)) " people" } td .number { (percent(*share)) } }
                     }
                 }
             }
         }
-    }
+    };
+    titled("people", "If it is too noisy", &body)
 }
 
 /// Numbers of reports with the shares that are expected of them, of what stands out. None of sparse patterns, and where
