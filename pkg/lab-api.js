@@ -1,28 +1,14 @@
-// The lab's additions to the client's classes, the same in every entry: sums of reports, recovery, prediction and
-// simulation.
+// The exports of every entry of the lab, besides its own `init` and `loadMethods`: the client's, and its additions to
+// them, sums of reports, recovery, prediction and simulation.
 
 import { columnsOf, recordBytes, valuesOf } from "./boundary.js";
-import { bind } from "./bind.js";
 import { alive } from "./checks.js";
 import { failure } from "./errors.js";
-import { loading } from "./instantiate.js";
+import { call, generated, methods } from "./lab-modules.js";
 import * as wasm from "./wasm/lab/ldp_pca.js";
-import * as everyMethod from "./wasm/methods/ldp_pca.js";
 
-// Part by part: the whole file as an object is more in a bundle.
-const bound = bind({
-  compareMethods: wasm.compareMethods,
-  imports: wasm.imports,
-  Task: wasm.Task,
-  version: wasm.version,
-});
-const { call, generated } = bound;
-
-// Its generated half is less than what bundlers add to load it later; the module itself comes when it is asked for.
-const methods = loading({ imports: everyMethod.imports, compareMethods: everyMethod.compareMethods });
-
-export const { Randomizer, start, Task, version } = bound;
-export const startMethods = methods.load;
+export * from "./common.js";
+export { Randomizer, Task, version } from "./lab-modules.js";
 
 export function encode(task, record) {
   const numbers = call(() => wasm.encode(generated(task), recordBytes(valuesOf(columnsOf(task), record))));

@@ -2,14 +2,14 @@
 
 import { readFile } from "node:fs/promises";
 
-import { start, startMethods } from "./lab-api.js";
+import { methods, start } from "./lab-modules.js";
 
-export * from "./lab-exports.js";
+export * from "./lab-api.js";
 
 export function init(input) {
   return start(() => input ?? readFile(new URL("./wasm/lab/ldp_pca_bg.wasm", import.meta.url)));
 }
 
 export function loadMethods(input) {
-  return startMethods(() => input ?? readFile(new URL("./wasm/methods/ldp_pca_bg.wasm", import.meta.url)));
+  return methods.load(() => input ?? readFile(new URL("./wasm/methods/ldp_pca_bg.wasm", import.meta.url)));
 }

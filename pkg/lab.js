@@ -1,8 +1,8 @@
 // The lab's entry for browsers, workers and bundlers.
 
-import { start, startMethods } from "./lab-api.js";
+import { methods, start } from "./lab-modules.js";
 
-export * from "./lab-exports.js";
+export * from "./lab-api.js";
 
 export function init(input) {
   // In this form bundlers see that the file belongs to the page.
@@ -10,5 +10,5 @@ export function init(input) {
 }
 
 export function loadMethods(input) {
-  return startMethods(() => input ?? new URL("./wasm/methods/ldp_pca_bg.wasm", import.meta.url));
+  return methods.load(() => input ?? new URL("./wasm/methods/ldp_pca_bg.wasm", import.meta.url));
 }
