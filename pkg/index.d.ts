@@ -1,4 +1,6 @@
-export * from "./client.js";
+export { Randomizer, Task, version } from "./api.js";
+export type { RandomizeOptions, RandomizerOptions, TaskFetchOptions } from "./api.js";
+export * from "./common.js";
 
 /**
  * Loads the WebAssembly module. Call it once before anything else and await it; further calls return the same promise,

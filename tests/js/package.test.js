@@ -15,8 +15,8 @@ const PACKAGE = join(ROOT, "pkg");
 
 /** All that the package holds, in the order of the alphabet. */
 const FILES = `
-  CHANGELOG.md LICENSE-APACHE LICENSE-MIT README.md api.d.ts api.js bind.js boundary.js cdn.html checks.js client.d.ts
-  client.js collect-inline.js collect.d.ts collect.js collecting.js common.d.ts common.js components.d.ts
+  CHANGELOG.md LICENSE-APACHE LICENSE-MIT README.md api.d.ts api.js bind.js boundary.js cdn.html checks.js client.js
+  collect-inline.js collect.d.ts collect.js collecting.js common.d.ts common.js components.d.ts
   components.js consent-dialog.d.ts consent-dialog.js consent.d.ts consent.js errors.d.ts errors.js index.d.ts
   index.js inline.js instantiate.js lab-api.js lab-modules.js lab-node.js lab.d.ts lab.js ldp-pca-error.js ledger.d.ts
   ledger.js package.json reach.js relay.js report.d.ts report.js seeded.js sentences.d.ts sentences.js submit.d.ts
