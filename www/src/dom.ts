@@ -1,4 +1,4 @@
-// Elements that scripts make.
+// Elements that scripts make, and files by them.
 
 /** A new element with these properties and this content. */
 export function make<T extends keyof HTMLElementTagNameMap>(
@@ -10,6 +10,13 @@ export function make<T extends keyof HTMLElementTagNameMap>(
   Object.assign(made, properties);
   made.append(...content);
   return made;
+}
+
+/** Gives the visitor a file to keep. */
+export function download(name: string, content: Blob): void {
+  const url = URL.createObjectURL(content);
+  make("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }
 
 /** Marks what is shown as an answer to earlier settings, until there is another. At first there is none. */

@@ -8,8 +8,7 @@ import { type ChartData, kinds, places, xValues } from "./model.js";
 import { plot } from "./plot.js";
 import { cells, parts, sample, SAMPLE, type Style } from "./series.js";
 import { draw, type Frame, picture } from "./shapes.js";
-import { fillTable, make } from "../dom.js";
-import { download } from "../download.js";
+import { download, fillTable, make } from "../dom.js";
 import { number } from "../format.js";
 import { inOwnFrame, spaced } from "../scheduling.js";
 

@@ -4,8 +4,7 @@
 import { restartable, unlessAborted } from "../concurrency.js";
 import { type Context, element } from "../context.js";
 import { bindControls } from "../controls.js";
-import { stale } from "../dom.js";
-import { download } from "../download.js";
+import { download, stale } from "../dom.js";
 import { SCALINGS, SEPARATORS } from "../engine/protocol.js";
 import { choice, decimal, integer, optional, subset } from "../fields.js";
 import { RunControls } from "../run-controls.js";

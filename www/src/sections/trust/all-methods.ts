@@ -20,42 +20,23 @@ const MAX_NUMBERS = 4_000_000;
 /** For more users, drawing second moments for every estimate takes longer than anybody waits. */
 const MAX_USERS = 2_000_000;
 
+/** All methods in the lab's order, by who is trusted. */
 const GROUPS = {
-  compared: "To compare with: no promise",
-  local: "Local: nobody is trusted",
-  providers: "Providers: each is trusted with its own people’s records",
-  curator: "Central: one curator is trusted with every record",
+  "To compare with: no promise": ["pca", "oja", "random-subspace"],
+  "Local: nobody is trusted": [
+    "double-cap-pca", "double-cap-fantope", "privunit-pca", "gaussian-analytic-pca", "wang-xu-algorithm-1",
+    "wang-xu-algorithm-2",
+  ],
+  "Providers: each is trusted with its own people’s records": ["dps-pca"],
+  "Central: one curator is trusted with every record": [
+    "sulq", "sulq-laplace", "mod-sulq", "mod-sulq-laplace", "ppca", "amin-et-al", "wishart-difference",
+    "analyze-gauss", "cai-xia-zha", "spectral-projector-tested-gap", "noisy-power-method", "private-oja",
+    "private-oja-not-shuffled", "dp-pca", "dp-pca-in-balls",
+  ],
 } as const;
-
-/** All methods in the lab's order, and who is trusted. */
-const TRUST: Readonly<Record<Method, keyof typeof GROUPS>> = {
-  pca: "compared",
-  oja: "compared",
-  "random-subspace": "compared",
-  "double-cap-pca": "local",
-  "double-cap-fantope": "local",
-  "privunit-pca": "local",
-  "gaussian-analytic-pca": "local",
-  "wang-xu-algorithm-1": "local",
-  "wang-xu-algorithm-2": "local",
-  "dps-pca": "providers",
-  sulq: "curator",
-  "sulq-laplace": "curator",
-  "mod-sulq": "curator",
-  "mod-sulq-laplace": "curator",
-  ppca: "curator",
-  "amin-et-al": "curator",
-  "wishart-difference": "curator",
-  "analyze-gauss": "curator",
-  "cai-xia-zha": "curator",
-  "spectral-projector-tested-gap": "curator",
-  "noisy-power-method": "curator",
-  "private-oja": "curator",
-  "private-oja-not-shuffled": "curator",
-  "dp-pca": "curator",
-  "dp-pca-in-balls": "curator",
-};
-const METHODS = Object.keys(TRUST) as Method[];
+type Grouped = (typeof GROUPS)[keyof typeof GROUPS][number];
+/** The compiler says when a method is in no group. */
+const METHODS: Method extends Grouped ? readonly Method[] : never = Object.values<readonly Method[]>(GROUPS).flat();
 
 /** A method, and the errors of its estimates so far. */
 interface Row extends Omit<MethodComparison, "trials"> {
@@ -159,10 +140,8 @@ function tableOf(findings: Findings, setting: string): HTMLElement {
   const head = make("thead", {}, make("tr", {}, ...heads));
   const table = make("table", { className: "models every" }, make("caption", {}, caption(findings, setting)), head);
   const scale = scaleOf(findings);
-  for (const [trust, name] of Object.entries(GROUPS)) {
-    const own = METHODS.filter((method) => TRUST[method] === trust).flatMap((method) =>
-      findings.rows.get(method) ?? [],
-    );
+  for (const [name, methods] of Object.entries<readonly Method[]>(GROUPS)) {
+    const own = methods.flatMap((method) => findings.rows.get(method) ?? []);
     if (own.length === 0) continue;
     const group = make("th", { scope: "rowgroup", colSpan: 3, className: "group" }, name);
     const rows = own.map((method) => make("tr", {}, ...cells(method, scale)));
