@@ -79,10 +79,11 @@ const withControls = (section: string, html: string) =>
     );
 
 /**
- * Puts each section's own markup in its place: `<!-- section: error -->` is src/sections/error.html, where
- * `<only page="methods">` is for that page alone. `href="doc:docs/guides/how-many-people.md"` leads to that file of the
- * repository, `size:methods`, `size:records` and `size:waves` are how much those modules are. The picture of links has
- * its whole address if PAGE_URL says where the page will be.
+ * Puts each section's own markup, and that of both pages, in its place: `<!-- section: error -->` is
+ * src/sections/error.html, where `<only page="methods">` is for that page alone.
+ * `href="doc:docs/guides/how-many-people.md"` leads to that file of the repository, `size:methods`, `size:records` and
+ * `size:waves` are how much those modules are. The picture of links has its whole address if PAGE_URL says where the
+ * page will be.
  */
 const sections: Plugin = {
   name: "sections",
