@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use chacha20::ChaCha12Rng;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, ValueEnum};
 use ldp_pca::internal::report::framed_bytes;
@@ -14,9 +13,8 @@ use ldp_pca::record::Bounding;
 use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Rank};
 use ldp_pca_simulation::{
     Recovered, RecoveryMethod, Reports, SpikedModel, SpikedSpectrum, Trial, TrialResult, TurnedSample, WavesResult,
-    WavesTrial,
+    WavesTrial, stream,
 };
-use rand::SeedableRng;
 use serde::Serialize;
 
 use super::choice::{Choice, one_of};
@@ -286,8 +284,7 @@ impl Simulate {
         let trial = WavesTrial { mechanism, signed: &waves.signed, records: predicted.records, rank: self.rank };
         let progress = bar("simulating", self.trials.saturating_mul(self.records));
         let results = on_all_cores(self.trials as usize, |number| {
-            let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
-            rng.set_stream(number as u64);
+            let mut rng = stream(self.seed, number as u64);
             let population = SpikedModel::draw(self.dimension, self.rank, self.signal, self.sparsity, &mut rng)?;
             let progress = |count| progress.inc(count);
             match &sample {
@@ -313,8 +310,7 @@ impl Simulate {
     fn trials(&self, mechanisms: &[Mechanism], methods: &[RecoveryMethod]) -> Result<Vec<TrialResult>> {
         let progress = bar("simulating", self.trials.saturating_mul(self.records));
         let results = on_all_cores(self.trials as usize, |trial| {
-            let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
-            rng.set_stream(trial as u64);
+            let mut rng = stream(self.seed, trial as u64);
             let population = SpikedModel::draw(self.dimension, self.rank, self.signal, self.sparsity, &mut rng)?;
             let population = population.with_mean_share(self.mean.share(), &mut rng)?;
             let (records, rank, reports, centring) = (self.records, self.rank, self.reports, self.mean.centring.centre);

@@ -10,7 +10,6 @@
 
 use chacha20::ChaCha12Rng;
 use js_sys::Date;
-use rand::SeedableRng;
 use serde::Serialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
@@ -21,7 +20,7 @@ use ldp_pca::subspace::{Subspace, share_of_structure};
 use ldp_pca_literature::baselines::catalogue::{self, key};
 use ldp_pca_literature::baselines::comparison::{MethodComparison, Row, Trial};
 use ldp_pca_literature::baselines::{EpsilonDelta, MethodGuarantee, Sample, SubspaceEstimator};
-use ldp_pca_simulation::{Recovered, Reports, SpikedModel};
+use ldp_pca_simulation::{Recovered, Reports, SpikedModel, stream};
 
 /// The options. (As plain arguments: a structure read from JSON would take a tenth of the comparison's code.)
 struct Asked {
@@ -180,8 +179,7 @@ impl Asked {
 
     /// The population of the first trial, and its records or their moments: the same as in `simulate`.
     fn simulated(&self, signal: f64) -> Result<(Sample, Option<Subspace>), JsValue> {
-        let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
-        rng.set_stream(self.first_trial);
+        let mut rng = stream(self.seed, self.first_trial);
         let population =
             SpikedModel::draw(self.dimension, self.rank, signal, self.sparsity, &mut rng).map_err(thrown)?;
         // The lab's own methods do without records, and the lab without drawing them here.

@@ -23,8 +23,7 @@ use ldp_pca_records::{
     FileFormat, Header, Layout, OptionNames, Sample, TextOptions, TextRows, looks_like_names, no_table,
     parse_separator, start_of,
 };
-use ldp_pca_simulation::{Estimate, RecoveryMethod, SecondMoment, SimulationError, TrialLike};
-use rand::SeedableRng;
+use ldp_pca_simulation::{Estimate, RecoveryMethod, SecondMoment, SimulationError, TrialLike, stream};
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
@@ -109,9 +108,8 @@ impl LikeOptions {
         let second_moments = &SpikedCovariance::from_matrix(&second_moments).map_err(thrown)?;
         let mechanisms = mechanisms.iter().map(|mechanism| build(mechanism, dimension));
         let mechanisms = &mechanisms.collect::<Result<Vec<_>, _>>()?;
-        let mut rng = ChaCha12Rng::seed_from_u64(seed);
-        rng.set_stream(trial.into());
-        work(&TrialLike { second_moments, mechanisms, records, rank }, &mut rng).map_err(thrown)
+        let like = TrialLike { second_moments, mechanisms, records, rank };
+        work(&like, &mut stream(seed, trial.into())).map_err(thrown)
     }
 }
 

@@ -3,7 +3,6 @@
 use chacha20::ChaCha12Rng;
 use js_sys::Function;
 use nalgebra::DMatrix;
-use rand::SeedableRng;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
@@ -17,7 +16,7 @@ use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Penalty, Rank, default_penalty, 
 use ldp_pca::subspace::Subspace;
 use ldp_pca_simulation::{
     Estimate, ProjectionComparison, Recovered, RecoveryMethod, Reports, SpikedModel, SpikedSpectrum, SupportCounts,
-    Trial,
+    Trial, stream,
 };
 
 /// The population, and the number of its collection.
@@ -73,8 +72,7 @@ impl CollectionOptions {
         mechanisms: &[Mechanism],
         work: impl FnOnce(&Trial<'_>, &mut ChaCha12Rng) -> Result<T, JsValue>,
     ) -> Result<T, JsValue> {
-        let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
-        rng.set_stream(self.trial.into());
+        let mut rng = stream(self.seed, self.trial.into());
         let centring = centring(self.centring)?;
         let population = SpikedModel::draw(self.dimension, self.rank, self.signal, self.sparsity, &mut rng)
             .and_then(|population| population.with_mean_share(self.mean_share.unwrap_or(0.0), &mut rng))

@@ -29,5 +29,5 @@ pub use like::TrialLike;
 pub use population::{PopulationError, SpikedModel, SpikedSpectrum};
 pub use second_moment::SecondMoment;
 pub use survey::LeisureSurvey;
-pub use trial::{Recovered, RecoveryMethod, Reports, SimulationError, Trial, TrialResult};
+pub use trial::{Recovered, RecoveryMethod, Reports, SimulationError, Trial, TrialResult, stream};
 pub use waves::{TurnedSample, WavesResult, WavesTrial};

@@ -112,6 +112,14 @@ pub struct TrialResult {
     pub by_mechanism: Vec<Vec<Recovered>>,
 }
 
+/// The random stream of the trial with this number: each has its own, so that no result depends on what runs beside it.
+#[must_use]
+pub fn stream(seed: u64, number: u64) -> ChaCha12Rng {
+    let mut rng = ChaCha12Rng::seed_from_u64(seed);
+    rng.set_stream(number);
+    rng
+}
+
 /// Records handled together.
 const BATCH: usize = 256;
 

@@ -65,19 +65,19 @@ mod tally;
 
 use std::collections::BTreeSet;
 
-use chacha20::ChaCha12Rng;
 use ldp_pca::internal::decimal::Decimal;
 use ldp_pca::internal::mechanism::Summable;
 use ldp_pca::mechanism::{LocalRandomizer, RandomizeError};
 use ldp_pca::record::{BoundedRecord, Bounding, RecordError};
 use ldp_pca::report::ReportId;
 use ldp_pca::task::TaskMechanism;
-use rand::{CryptoRng, Rng, SeedableRng};
+use rand::{CryptoRng, Rng};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use self::observer::Observer;
 pub use self::tally::Tally;
+use super::stream;
 use self::tally::{Counts, Observed, visible};
 
 /// Anything that turns a record into a payload, correct or not: a [`TaskMechanism`], or a closure. Calls are
@@ -266,8 +266,7 @@ impl Audit {
             return Err(AuditError::Repeated);
         }
         let pair = &self.comparisons[job.comparison].pair;
-        let mut rng = ChaCha12Rng::seed_from_u64(seed);
-        rng.set_stream(job.stream);
+        let mut rng = stream(seed, job.stream);
         let mut observed = tally.comparisons[job.comparison].clone();
         for trial in 0..job.trials {
             for (record, bounded) in pair.iter().enumerate() {

@@ -1,8 +1,6 @@
 //! Comparison of methods on the same records: the distance from the same components, usually the records' own, the
 //! cost, and the guarantee of each.
 
-use chacha20::ChaCha12Rng;
-use rand::SeedableRng;
 use serde::Serialize;
 
 use super::perturbation::leading_subspace;
@@ -172,9 +170,8 @@ impl<'a> MethodComparison<'a> {
         stream: u64,
         clock: &mut dyn FnMut() -> f64,
     ) -> Result<Trial, BaselineError> {
-        let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
         // Counted down from the last stream: populations are drawn from the first ones, often with the same seed.
-        rng.set_stream(u64::MAX - stream);
+        let mut rng = ldp_pca_simulation::stream(self.seed, u64::MAX - stream);
         let started = clock();
         let Outcome { subspace, diagnostics } = method.estimate(self.sample, self.rank, &mut rng)?;
         let seconds = clock() - started;
