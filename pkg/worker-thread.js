@@ -14,33 +14,22 @@ const methods = {
   version,
 
   parse(handle, json) {
-    const task = keep(handle, taskText(json));
+    const task = new Task(utf8(taskText(json)));
+    tasks.set(handle, task);
     return { ...JSON.parse(task.facts()), text: task.canonicalJSON() };
   },
 
-  copy(handle, from) {
-    keep(handle, held(from).canonicalJSON());
+  randomize(handle, values, { id }) {
+    const task = tasks.get(handle);
+    if (!task) throw failure("argument", "the object belongs to a worker that has ended: make a new one");
+    return task.randomize(recordBytes(values, id));
   },
-
-  randomize: (handle, values, { id }) => held(handle).randomize(recordBytes(values, id)),
 
   free(handle) {
     tasks.get(handle)?.free();
     tasks.delete(handle);
   },
 };
-
-function keep(handle, text) {
-  const task = new Task(utf8(text));
-  tasks.set(handle, task);
-  return task;
-}
-
-function held(handle) {
-  const task = tasks.get(handle);
-  if (!task) throw failure("argument", "the object belongs to a worker that has ended: make a new one");
-  return task;
-}
 
 onmessage = async ({ data: { id, method, parameters } }) => {
   try {

@@ -95,15 +95,15 @@ export function version() {
   return call("version");
 }
 
-let handleOf;
+let textOf;
 
 export class Task {
   #handle;
   #text;
 
   static {
-    handleOf = (task) => {
-      if (#handle in Object(task)) return alive(task.#handle, "task");
+    textOf = (task) => {
+      if (#text in Object(task)) return alive(task.#text, "task");
       throw failure("argument", "give a Task, made by Task.parse or Task.fetch here");
     };
   }
@@ -131,16 +131,16 @@ export class Task {
   }
 
   toJSON() {
-    return JSON.parse(this.#text);
+    return JSON.parse(this.toString());
   }
 
   toString() {
-    return this.#text;
+    return textOf(this);
   }
 
   free() {
     release(this, this.#handle);
-    this.#handle = undefined;
+    this.#handle = this.#text = undefined;
   }
 }
 
@@ -150,16 +150,16 @@ export class Randomizer {
   #strict;
 
   constructor(task, limits) {
-    const from = handleOf(task);
+    const text = textOf(task);
     this.guarantee = allowed({ ...task.guarantee }, limits);
     affordable(task, limits);
     this.taskDigest = task.digest;
     this.period = task.period;
-    this.#columns = columnsOf(task);
+    this.#columns = columnsOf(text);
     this.#strict = limits.strict;
     // A task of its own, since the app may free the other. If this fails, so does what is asked of the randomizer.
-    keep(this, this.#handle, String(task));
-    call("copy", this.#handle, from).catch(() => {});
+    keep(this, this.#handle, text);
+    call("parse", this.#handle, text).catch(() => {});
   }
 
   async randomize(record, { id } = {}) {
