@@ -48,6 +48,7 @@ const documents = repository ? `${repository}/blob/main/` : "https://docs.rs/cra
  * A section's markup with its controls. `<fields legend="Records">` is a group of them. `<field name="rank">k</field>`
  * is a labelled input, and with `options="value=text | …"` a choice; a `class` is that of label and control together.
  * `<run id="error" label="Simulation" again="Run again" />` is what src/run-controls.ts controls, hidden until it does.
+ * `<chart id="error-epsilon" heading="…">` is the figure of src/charts/chart.ts, with more words under its caption.
  */
 const withControls = (section: string, html: string) =>
   html
@@ -60,6 +61,10 @@ const withControls = (section: string, html: string) =>
         <p id="$1-status"$4></p>
       </div>
       <p id="$1-failure" class="message" role="alert" hidden></p>`,
+    )
+    .replace(
+      /<chart id="([a-z-]+)" heading="([^"]+)">(.*?)<\/chart>/gs,
+      '<figure class="chart" id="$1-chart"><figcaption><h3>$2</h3><p id="$1-caption"></p>$3</figcaption></figure>',
     )
     .replace(/<fields legend="([^"]+)"([^>]*)>/g, '<fieldset$2><legend>$1</legend><div class="fields">')
     .replaceAll("</fields>", "</div></fieldset>")
