@@ -21,7 +21,12 @@ export function encode(task, record) {
 }
 
 export function debiasedContribution(task, report) {
-  return call(() => wasm.debiasedContribution(generated(task), bytesOf(report)));
+  const sum = new Aggregate(task);
+  try {
+    return sum.add(report).secondMoment();
+  } finally {
+    sum.free();
+  }
 }
 
 export function recommendedMechanism(mechanism) {
@@ -113,8 +118,9 @@ export function plan(what, options) {
     records: given(many, "records", records),
     share: given(number, "share", share),
     target: given(number, "target", target),
-    shuffled: shuffledOf(shuffled),
+    shuffled: shuffled ?? undefined,
   };
+  noOthers(Object(shuffled), "honestReports", "delta");
   if (what instanceof Aggregate) {
     noOthers(population);
     return camelCased(call(() => sums(what).plan(wanted)));
@@ -361,11 +367,6 @@ function mechanismOf(mechanism) {
   const named = Object(mechanism);
   noOthers(named, "type", "epsilon", "candidates", "cap", "delta");
   return named;
-}
-
-function shuffledOf(shuffled) {
-  noOthers(Object(shuffled), "honestReports", "delta");
-  return shuffled ?? undefined;
 }
 
 function recovery({ rank, penalty, tolerance, baselines, reference, ...watched } = {}, run) {

@@ -24,15 +24,6 @@ pub fn encode(task: &Task, record: &[u8]) -> Result<Vec<f64>, JsValue> {
     Ok(parts)
 }
 
-/// The aggregator's reading of this one report: d × d numbers.
-#[wasm_bindgen(js_name = debiasedContribution)]
-pub fn debiased_contribution(task: &Task, report: &[u8]) -> Result<Vec<f64>, JsValue> {
-    let task = task.inner();
-    let mut sums = aggregate::Aggregate::empty(task);
-    sums.accumulate(task, &[Report::from_bytes(report, task).map_err(thrown)?]).map_err(thrown)?;
-    Ok(Covariance::estimate(&sums, task).map_err(thrown)?.second_moment().as_slice().to_vec())
-}
-
 /// The summed reports of one task.
 #[wasm_bindgen]
 #[derive(Debug)]

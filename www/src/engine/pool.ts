@@ -1,7 +1,7 @@
 // The workers that compute for the page: jobs wait in a queue, and each worker does one at a time.
 
 import type { Instance, JobName, JobOptions, JobResult, ObjectName, ObjectOptions } from "./protocol.js";
-import { Thread } from "./thread.js";
+import { type Pending, Thread } from "./thread.js";
 
 /** How long a worker may go on with a job that nobody waits for any more, before another takes its place. */
 const GRACE_MS = 150;
@@ -15,12 +15,10 @@ export interface RunOptions {
   readonly urgent?: boolean;
 }
 
-interface Job {
+interface Job extends Pending {
   readonly name: JobName;
   readonly options: unknown;
   readonly signal: AbortSignal | undefined;
-  resolve(result: unknown): void;
-  reject(error: unknown): void;
 }
 
 /** An object of the lab that lives in a worker of its own. */

@@ -4,7 +4,8 @@ import workerUrl from "worker-url";
 
 import type { JobName, ObjectName, Request, Response } from "./protocol.js";
 
-interface PendingRequest {
+/** What waits for a result. */
+export interface Pending {
   resolve(result: unknown): void;
   reject(error: unknown): void;
 }
@@ -12,7 +13,7 @@ interface PendingRequest {
 /** A worker with the lab in it. Its requests are answered in order. */
 export class Thread {
   readonly #worker = new Worker(workerUrl, { type: "module" });
-  readonly #pending = new Map<number, PendingRequest>();
+  readonly #pending = new Map<number, Pending>();
   #nextId = 0;
   #broken: Error | undefined;
 

@@ -86,18 +86,13 @@ function pattern(frame: Frame, index: number): HTMLElement {
   return make("li", { className: `side-${index}` }, named(frame, index) || "only noise");
 }
 
-/** A dot of the map, and its name. */
-interface Dot {
-  readonly group: SVGElement;
-  readonly label: SVGTextElement;
-}
-
 class Picture {
   readonly #root: HTMLElement;
   readonly #svg = drawn("svg");
   readonly #noise = drawn("ellipse", { class: "noise" });
   readonly #word = drawn("text", { class: "word", y: 5 });
-  readonly #dots: readonly Dot[];
+  /** The dots of the map, with their names. */
+  readonly #dots: readonly { readonly group: SVGElement; readonly label: SVGTextElement }[];
   #frame: Frame | undefined;
 
   constructor(root: HTMLElement) {
