@@ -223,7 +223,7 @@ fn lead(answer: &Answer) -> Markup {
 fn so_far(live: Live<'_>) -> Markup {
     html! {
         @if let &[(first, _), .., (last, count)] = live.counts {
-            @let picture = ldp_pca_pictures::counts(live.counts, [&date(first), &date(last)], "counts-");
+            @let picture = ldp_pca_pictures::counts(live.counts, [&date(first), &date(last)]);
             (pictured("counts", "Reports so far", picture, &html! {
                 (grouped(count)) " reports by " (date(last)) ". This page is of all of them. The curve begins when the \
                 server was started."

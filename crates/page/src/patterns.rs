@@ -162,8 +162,7 @@ pub(crate) fn spectrum(answer: &Answer) -> Markup {
     let (edge, marked) = (answer.edge_beside_what_stands_out(), answer.all_standing());
     html! {
         @if let Some(eigenvalues) = &answer.found.spectrum {
-            @let picture = ldp_pca_pictures::spectrum(eigenvalues, edge, marked, "spectrum-");
-            (pictured("spectrum", "Signal and noise", picture, &html! {
+            (pictured("spectrum", "Signal and noise", ldp_pca_pictures::spectrum(eigenvalues, edge, marked), &html! {
                 "Each dot is a direction in which the answers may vary, strongest first, and as high as the spread \
                 along it. Where nothing stands out any more, noise alone gives dots up to the dashed line, the noise \
                 edge. "
@@ -184,7 +183,7 @@ pub(crate) fn map(answer: &Answer) -> Markup {
         @if let &[first, second, ..] = standing.as_slice() {
             @let names = [first, second].map(|index| format!("Pattern {}", index + 1));
             @let axes = [(first, names[0].as_str()), (second, names[1].as_str())];
-            (pictured("map", "Map of the features", ldp_pca_pictures::map(answer, axes, "map-"), &html! {
+            (pictured("map", "Map of the features", ldp_pca_pictures::map(answer, axes), &html! {
                 "Features that lie in one direction from the middle go together in these two patterns; those on \
                 opposite sides go against each other. Features near the middle have little part in them. Only the \
                 strongest have their names."

@@ -11,8 +11,8 @@ const TOP: f64 = 16.0;
 const BOTTOM: f64 = 200.0;
 
 /// Times in seconds and the reports counted by then, ascending, as a picture of its own for a page. `ends` are the
-/// first time and the last in words. The picture's identifiers begin with `prefix`.
-pub fn counts(points: &[(u64, u64)], ends: [&str; 2], prefix: &str) -> String {
+/// first time and the last in words.
+pub fn counts(points: &[(u64, u64)], ends: [&str; 2]) -> String {
     let x = LinearAxis::around(points.iter().map(|point| point.0 as f64), LEFT, RIGHT);
     let y = LinearAxis::around(points.iter().map(|point| point.1 as f64).chain([0.0]), BOTTOM, TOP);
     let whole = y.ticks().into_iter().filter(|tick| *tick >= 0.0 && tick.fract() == 0.0);
@@ -25,5 +25,5 @@ pub fn counts(points: &[(u64, u64)], ends: [&str; 2], prefix: &str) -> String {
         .add(text(RIGHT, BOTTOM + 26.0, last, Anchor::END, MUTED));
     let count = points.last().map_or(0, |point| point.1);
     let description = format!("{} by {last}; the first count is of {first}.", plural(count, "report"));
-    alone(prefix, "Reports over time", &description, group, BOTTOM + 36.0)
+    alone("counts-", "Reports over time", &description, group, BOTTOM + 36.0)
 }

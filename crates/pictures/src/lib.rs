@@ -113,7 +113,7 @@ pub fn described(document: Document, prefix: &str, title: &str, description: &st
     document.add(Title::new(printable(title)).set("id", format!("{prefix}title"))).add(description)
 }
 
-/// A picture for a page, without ground and heading, which are the page's.
+/// A picture for a page, without ground and heading, which are the page's. Its identifiers begin with `prefix`.
 fn alone(prefix: &str, title: &str, description: &str, content: Group, height: f64) -> String {
     described(document(height, prefix), prefix, title, description).add(content).to_string()
 }
@@ -226,10 +226,10 @@ mod tests {
             let answer = answer.with_components(vec![loadings(0.0), loadings(1.6)], vec![0.3, 0.2]);
             let eigenvalues = vec![0.1; dimension];
             for (picture, prefix) in [
-                (spectrum(&eigenvalues, 0.05, 1, "spectrum-"), "spectrum-"),
-                (map(&answer, [(0, "Pattern 1"), (1, "Pattern 2")], "map-"), "map-"),
-                (counts(&[(5, 0), (9, 123_456)], ["then", "now"], "counts-"), "counts-"),
-                (counts(&[(5, 7), (5, 7)], ["then", "now"], "counts-"), "counts-"),
+                (spectrum(&eigenvalues, 0.05, 1), "spectrum-"),
+                (map(&answer, [(0, "Pattern 1"), (1, "Pattern 2")]), "map-"),
+                (counts(&[(5, 0), (9, 123_456)], ["then", "now"]), "counts-"),
+                (counts(&[(5, 7), (5, 7)], ["then", "now"]), "counts-"),
             ] {
                 assert!(!picture.contains("NaN") && !picture.contains("inf"), "{picture}");
                 assert!(!picture.contains("<script>") && picture.contains(&format!("id=\"{prefix}title\"")));

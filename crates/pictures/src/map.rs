@@ -26,9 +26,8 @@ struct Feature<'a> {
     place: (f64, f64),
 }
 
-/// The map of two components, each with its index and its name, as a picture of its own for a page. The picture's
-/// identifiers begin with `prefix`.
-pub fn map(answer: &Answer, [across, up]: [(usize, &str); 2], prefix: &str) -> String {
+/// The map of two components, each with its index and its name, as a picture of its own for a page.
+pub fn map(answer: &Answer, [across, up]: [(usize, &str); 2]) -> String {
     let loadings = [across.0, up.0].map(|index| &*answer.found.components[index]);
     let largest = loadings.into_iter().flatten().fold(0.0, |most: f64, loading| most.max(loading.abs()));
     let scale = 0.94 * SIDE / 2.0 / largest.max(f64::MIN_POSITIVE);
@@ -61,7 +60,7 @@ pub fn map(answer: &Answer, [across, up]: [(usize, &str); 2], prefix: &str) -> S
     });
     let told: Vec<String> = told.collect();
     let description = format!("Weights on {} and on {}: {}.", across.1, up.1, told.join("; "));
-    alone(prefix, &format!("Features on {} and {}", across.1, up.1), &description, group, BOTTOM + 40.0)
+    alone("map-", &format!("Features on {} and {}", across.1, up.1), &description, group, BOTTOM + 40.0)
 }
 
 /// The square with its axes.

@@ -17,9 +17,8 @@ const BOTTOM: f64 = 270.0;
 const HEADING: f64 = TOP - 24.0;
 
 /// All eigenvalues of an estimate and the edge of the noise as a picture of its own for a page, which says around it
-/// what is seen. So many of the largest are marked, as those that stand out. The picture's identifiers begin with
-/// `prefix`.
-pub fn spectrum(eigenvalues: &[f64], edge: f64, standing: usize, prefix: &str) -> String {
+/// what is seen. So many of the largest are marked, as those that stand out.
+pub fn spectrum(eigenvalues: &[f64], edge: f64, standing: usize) -> String {
     let description = format!(
         "{standing} of {} directions stand out. The spread along the first is {:.4}, and the noise edge is {edge:.4}.",
         eigenvalues.len(),
@@ -27,7 +26,8 @@ pub fn spectrum(eigenvalues: &[f64], edge: f64, standing: usize, prefix: &str) -
     );
     let content = chart(Group::new(), eigenvalues, edge, standing);
     let content = content.set("transform", format!("translate(0 -{HEADING})"));
-    alone(prefix, "The spread along each direction, and the noise edge", &description, content, BOTTOM + 50.0 - HEADING)
+    let title = "The spread along each direction, and the noise edge";
+    alone("spectrum-", title, &description, content, BOTTOM + 50.0 - HEADING)
 }
 
 pub(super) fn panel(answer: &Answer) -> Panel {
