@@ -126,18 +126,6 @@ const sharedWorker: Plugin = {
 const ON_DEMAND = "on-demand";
 /** In the names of files that the second page does not load. */
 const FIRST_PAGE = "index-";
-const ON_DEMAND_MODULES = [
-  "trust/all-methods.ts",
-  "charts/file.ts",
-  "engine/records.ts",
-  "own/patterns.ts",
-  "engine/waves.ts",
-  "error/two-waves.ts",
-  "own/records.ts",
-  "src/participation.ts",
-  "pkg/components.js",
-  "pkg/relay.js",
-];
 
 /**
  * The module is most of what the page downloads: it starts on its way with the markup, not when a script asks for it.
@@ -211,9 +199,11 @@ export default defineConfig({
           originalFileNames.some((name) => /wasm\/(methods|records|waves)/.test(name))
             ? `assets/${ON_DEMAND}-[name]-[hash][extname]`
             : "assets/[name]-[hash][extname]",
-        chunkFileNames: ({ facadeModuleId }) => {
+        chunkFileNames: ({ facadeModuleId, isDynamicEntry }) => {
           const is = (module: string) => facadeModuleId?.endsWith(module);
-          const kind = ON_DEMAND_MODULES.some(is) ? `${ON_DEMAND}-` : is("engine/survey.ts") ? FIRST_PAGE : "";
+          // Every page imports the lab later, by itself.
+          const isAsked = isDynamicEntry && !is("engine/main-thread-lab.ts");
+          const kind = is("engine/survey.ts") ? FIRST_PAGE : isAsked ? `${ON_DEMAND}-` : "";
           return `assets/${kind}[name]-[hash].js`;
         },
       },
