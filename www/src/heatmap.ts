@@ -86,10 +86,8 @@ export class HeatMap {
     this.#rows.hidden = names.length > NAMED_ROWS;
     this.#rows.replaceChildren(...names.slice(0, NAMED_ROWS).map((name) => make("li", {}, name)));
     this.#caption.textContent = caption;
-    this.#canvas.setAttribute(
-      "aria-label",
-      matrix ? describe(this.#title, names.length, largestEntries(matrix, names, 3)) : `${this.#title}: ${caption}`,
-    );
+    const words = matrix ? described(matrix, names) : caption;
+    this.#canvas.setAttribute("aria-label", `${this.#title}: ${words}`);
     this.#details.hidden = !matrix;
     this.#tabulate();
     this.#repaint();
@@ -118,7 +116,7 @@ export class HeatMap {
     this.#canvas.style.width = whole ? `${side / ratio}px` : "100%";
     const context = pixelContext(this.#canvas);
     const image = context.createImageData(side, side);
-    paintSquares(new Uint32Array(image.data.buffer), this.#matrix, { size, cell, scale: this.#scale, ...colors() });
+    paintSquares(new Uint32Array(image.data.buffer), this.#matrix, size, cell, this.#scale);
     context.putImageData(image, 0, 0);
   }
 
@@ -252,16 +250,9 @@ function colors(): Palette {
   return { negative: read("negative"), zero: read("zero"), positive: read("positive"), text: read("text") };
 }
 
-interface Squares extends Palette {
-  /** Squares to a side. */
-  readonly size: number;
-  /** Pixels to a square's side. */
-  readonly cell: number;
-  readonly scale: Scale;
-}
-
-function paintSquares(pixels: Uint32Array, matrix: Float64Array | undefined, squares: Squares): void {
-  const { size, cell, scale, ...palette } = squares;
+/** Paints `size` squares to a side, with `cell` pixels to a side of each. */
+function paintSquares(pixels: Uint32Array, matrix: Float64Array | undefined, size: number, cell: number, scale: Scale) {
+  const palette = colors();
   const side = size * cell;
   // One stroke goes from corner to corner, with as many beside it as fit.
   const period = Math.max(1, Math.ceil(cell / Math.max(1, Math.round(cell / STROKE_PERIOD))));
@@ -306,13 +297,8 @@ export function largestSize(...matrices: readonly (Float64Array | undefined)[]):
   return largest || 1;
 }
 
-interface Entry {
-  readonly pair: string;
-  readonly value: number;
-}
-
 /** The largest `count` entries of the upper triangle, the largest first. */
-function largestEntries(matrix: Float64Array, names: readonly string[], count: number): Entry[] {
+function largestEntries(matrix: Float64Array, names: readonly string[], count: number) {
   const size = names.length;
   const rowOf = (place: number) => Math.floor(place / size);
   const places = [...matrix.keys()].filter((place) => place % size >= rowOf(place));
@@ -326,9 +312,9 @@ function pairName(names: readonly string[], row: number, column: number): string
   return row === column ? `${names[row]} with itself` : `${names[row]} and ${names[column]}`;
 }
 
-function describe(title: string, size: number, largest: readonly Entry[]): string {
-  const entries = largest.map(({ pair, value }) => `${pair} ${number(value)}`);
-  return `${title}: heat map of ${size} by ${size} numbers. The largest: ${entries.join("; ")}.`;
+function described(matrix: Float64Array, names: readonly string[]): string {
+  const entries = largestEntries(matrix, names, 3).map(({ pair, value }) => `${pair} ${number(value)}`);
+  return `heat map of ${names.length} by ${names.length} numbers. The largest: ${entries.join("; ")}.`;
 }
 
 function clamp(index: number, size: number): number {

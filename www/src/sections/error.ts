@@ -31,6 +31,8 @@ export function start(_root: HTMLElement, context: Context): void {
     records: new Chart(element("error-records-chart"), "error-against-users"),
   };
   const controls = new RunControls("error");
+  // The first page has none.
+  const form = document.querySelector<HTMLFormElement>("#waves-form");
   const twoWaves: Partial<Record<Axis, WavesCurve | undefined>> = {};
   let stopWaves = new AbortController();
   let predictions: Promise<unknown>;
@@ -114,10 +116,8 @@ export function start(_root: HTMLElement, context: Context): void {
   async function askWaves(): Promise<void> {
     stopWaves.abort();
     const own = (stopWaves = new AbortController());
-    const form = document.getElementById("waves-form");
-    const wanted = form !== null && waves.values.curve.length > 0;
     const say = (note: string) => AXES.forEach((axis) => showWaves(axis, { predicted: [], refused: [], note }));
-    if (!wanted) return AXES.forEach((axis) => showWaves(axis));
+    if (!form || waves.values.curve.length === 0) return AXES.forEach((axis) => showWaves(axis));
     say("Two waves are being predicted …");
     const settings = settingsOf();
     try {
@@ -145,8 +145,7 @@ export function start(_root: HTMLElement, context: Context): void {
     void restart();
   });
   bindControls(element<HTMLFormElement>("error-form"), section, change);
-  const form = document.getElementById("waves-form");
-  if (form) bindControls(form as HTMLFormElement, waves, () => void askWaves());
+  if (form) bindControls(form, waves, () => void askWaves());
   context.records.onChange(() => void restart());
   void restart();
 }

@@ -159,14 +159,8 @@ function isLeft(x: number, width: number, edge: number): boolean {
   return x < 0 ? x - width > -edge : x + width > edge;
 }
 
-interface Place {
-  readonly feature: number;
-  readonly y: number;
-  readonly left: boolean;
-}
-
 /** The heights of names that stay a `line` apart from those on their side, by feature. */
-function apart(places: readonly Place[], line: number): Map<number, number> {
+function apart(places: readonly { feature: number; y: number; left: boolean }[], line: number): Map<number, number> {
   const heights = new Map<number, number>();
   for (const isLeft of [false, true]) {
     const side = places.filter(({ left }) => left === isLeft).sort((a, b) => a.y - b.y);

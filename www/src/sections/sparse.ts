@@ -171,8 +171,8 @@ class View {
     const matrices = METHODS.map((method) => reordered(compared[method].matrix, order));
     const scale = { largest: largestSize(...matrices), root: true };
     METHODS.forEach((method, index) => {
-      const caption =
-        method === "truth" ? captionOf(truth, own) : `Finds ${shareOf(compared[method], asked)} of the structure`;
+      const share = percent(shareFound(compared[method], asked));
+      const caption = method === "truth" ? captionOf(truth, own) : `Finds ${share} of the structure`;
       this.#maps[index]!.show(matrices[index], names, caption, scale);
     });
     this.#scale.show(scale);
@@ -254,17 +254,13 @@ function captionOf({ leverages, support }: ComparedComponents, own: OwnRecords |
   return own ? `${uses}. Those with the largest shares come first here.` : `${uses}, which come first here.`;
 }
 
-function shareOf(found: ComparedComponents, asked: Asked): string {
-  return percent(shareFound(found, asked));
-}
-
 /** A row of the table: the features that a method found, in words beside the marks. */
 function foundBy(title: string, found: ComparedComponents, truth: ComparedComponents, asked: Asked): string[] {
   const misses = truth.support.filter((feature) => !found.support.includes(feature));
   const falseAlarms = found.support.filter((feature) => !truth.support.includes(feature));
   return [
     title,
-    shareOf(found, asked),
+    percent(shareFound(found, asked)),
     number(found.sinThetaSquared),
     `✓ ${found.hits} of ${truth.support.length}`,
     `○ ${listed(misses, asked.own)}`,
