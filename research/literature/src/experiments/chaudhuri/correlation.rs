@@ -194,9 +194,9 @@ impl Experiment for Correlation {
             ));
         }
         findings.differences = texts([
-            "The bound is far above MOD-SULQ's own correlation: (21) is 1 - (1 - phi) / 4, which is never below 3/4. \
-             It proves the scaling of Theorem 9, not the height of a curve. The noise is that of eq. (5), with its \
-             last term 1 / (n sqrt(epsilon)).",
+            "The bound is far above a small correlation: (21) is 1 - (1 - phi) / 4, which is never below 3/4. It \
+             proves the scaling of Theorem 9, not the height of a curve. The noise is that of eq. (5), with its last \
+             term 1 / (n sqrt(epsilon)).",
             "MOD-SULQ's noise has a factor d in every entry, and that of Analyze Gauss does not. So the local model is \
              not the reason why a local method needs fewer records here.",
         ]);
