@@ -94,6 +94,9 @@ fn cell(text: &str) -> String {
 }
 
 #[cfg(test)]
+mod described;
+
+#[cfg(test)]
 mod tests {
     use std::fs;
     use std::io::Read as _;
@@ -109,8 +112,12 @@ mod tests {
 
     const DOCUMENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs");
 
-    fn document(name: &str) -> String {
+    pub(super) fn document(name: &str) -> String {
         fs::read_to_string(Path::new(DOCUMENTS).join(name)).unwrap()
+    }
+
+    pub(super) fn named(name: &str) -> Box<dyn Experiment> {
+        all().into_iter().find(|experiment| experiment.name() == name).unwrap()
     }
 
     /// The cells of a line of a CSV file.
@@ -127,7 +134,7 @@ mod tests {
     }
 
     /// The committed rows of an experiment, and the ending of their file.
-    fn committed(experiment: &dyn Experiment) -> (Table, &'static str) {
+    pub(super) fn committed(experiment: &dyn Experiment) -> (Table, &'static str) {
         let path = |ending: &str| Path::new(DOCUMENTS).join(format!("results/{}.{ending}", experiment.name()));
         let ending = if path("csv").exists() { "csv" } else { "csv.gz" };
         let bytes = fs::read(path(ending)).unwrap();
@@ -166,7 +173,7 @@ mod tests {
     }
 
     /// The text with a mark in place of each number, and the numbers.
-    fn numbers(text: &str) -> (String, Vec<String>) {
+    pub(super) fn numbers(text: &str) -> (String, Vec<String>) {
         let (mut marked, mut numbers, mut rest) = (String::new(), vec![], text);
         while let Some(start) = rest.find(|character: char| character.is_ascii_digit()) {
             let (before, from) = rest.split_at(start);
@@ -235,76 +242,6 @@ mod tests {
                 let decimal = numbers(pair[1]).1.iter().any(|number| number.contains('.'));
                 assert!(!decimal || NAMED.contains(&pair[0].trim_start_matches('(')), "{} {}", pair[0], pair[1]);
             }
-        }
-    }
-
-    fn named(name: &str) -> Box<dyn Experiment> {
-        all().into_iter().find(|experiment| experiment.name() == name).unwrap()
-    }
-
-    /// What experiments.md says of Figure 4 of Ge et al.
-    #[test]
-    fn dps_pca_is_ahead_everywhere_with_the_least_noise_and_behind_ppca_with_the_printed_one_in_few_dimensions() {
-        let (table, _) = committed(named("ge-figure-4").as_ref());
-        for (panel, axis) in [("a", "epsilon"), ("b", "d")] {
-            for at in table.distinct(axis, &[("panel", panel.into())]) {
-                let error = |method: &str| {
-                    let here = [("panel", panel.into()), (axis, at.clone()), ("method", method.into())];
-                    table.mean("error", &here)
-                };
-                let (ppca, least) = (error("PPCA"), error("DPS-PCA, least noise"));
-                assert!(least < ppca && least < error("MOD-SULQ"), "{panel} {at}");
-                assert!(panel == "a" || ppca < error("DPS-PCA, printed noise"), "{panel} {at}");
-                let largest_epsilon = panel == "a" && at == Value::from(2u32);
-                assert_eq!(error("Analyze Gauss") < least, !largest_epsilon, "{panel} {at}");
-                assert!(error("Analyze Gauss, thresholded iterations") < least, "{panel} {at}");
-            }
-        }
-    }
-
-    /// What experiments.md says of Theorem 7 of Chaudhuri et al.
-    #[test]
-    fn a_tenth_of_the_records_of_theorem_7_suffices() {
-        let (table, _) = committed(named("chaudhuri-theorem-7").as_ref());
-        for share in [0.1_f64, 1.0] {
-            let found = table.numbers("probability", &[("share", share.into())]);
-            assert!(found.len() == 6 && found.iter().all(|probability| *probability >= 0.95), "{share} {found:?}");
-        }
-    }
-
-    /// What experiments.md says of supports under a limited correlation.
-    #[test]
-    fn the_conditions_of_lemma_17_hold_less_often_under_correlation_and_no_feature_is_false_where_they_do() {
-        let (table, _) = committed(named("wang-xu-support-recovery").as_ref());
-        let [none, limited] = [1.0, 0.75].map(|alpha: f64| {
-            let found = table.numbers("false", &[("alpha", alpha.into()), ("lemma", Value::from(1.0))]);
-            assert!(found.iter().all(|count| *count == 0.0), "{alpha}");
-            found.len()
-        });
-        assert!(0 < limited && limited < none);
-    }
-
-    /// What experiments.md says of the controls of Tables 1 and 2 of Wang & Xu.
-    #[test]
-    fn most_numbers_of_table_1_are_below_each_control() {
-        for (name, below) in [("wang-xu-table-1", [6, 6, 1]), ("wang-xu-table-2", [1, 4, 5])] {
-            let experiment = named(name);
-            let measured = experiment.findings(Scale::Full, &committed(experiment.as_ref()).0).measured.join(" ");
-            let [first, second, both] = below;
-            let text = format!("first in {first} of 9 rows, below the second in {second}, and above both in {both}.");
-            assert!(measured.contains(&text), "{measured}");
-        }
-    }
-
-    /// The numbers of the files, where the paper has others (Table 1 of Wang & Xu).
-    #[test]
-    fn the_sizes_that_are_stated_are_those_of_the_rows() {
-        let tables = named("wang-xu-table-1");
-        let (table, _) = committed(tables.as_ref());
-        let text = tables.findings(Scale::Full, &table).differences.join(" ");
-        for (set, column) in [("colon", "n"), ("colon", "p"), ("leukemia", "n"), ("leukemia", "p"), ("isolet5", "n")] {
-            let size = table.numbers(column, &[("data", set.into())])[0];
-            assert!(numbers(&text).1.contains(&size.to_string()), "{set} {column} {size}");
         }
     }
 
