@@ -1,5 +1,8 @@
 //! The programs behind the documentation's figures, and here what several share. No product depends on them.
 
+#[cfg(test)]
+mod documents;
+
 use std::borrow::Borrow;
 use std::fs::File;
 use std::io::BufReader;
