@@ -60,6 +60,17 @@ fn in_figure_3_of_wang_and_xu_local_methods_are_as_good_as_a_random_subspace() {
     }
 }
 
+/// The threshold is in proportion to d - k and to one over the square of the gap, which doubles as λ grows.
+#[test]
+fn the_threshold_of_the_synthetic_setting_follows_from_figure_3() {
+    let text = document("predicted.md");
+    let first = findings("wang-xu-figure-3").grids.remove(0).rows.remove(0);
+    assert_eq!(first[..5], ["100,000", "40", "5", "all", "0.5"]);
+    let millions = first[7].replace(',', "").parse::<f64>().unwrap() / 1e6 * (40.0 - 3.0) / (40.0 - 5.0);
+    assert!(text.contains(&format!("The threshold is {millions:.0} million reports")), "{millions}");
+    assert!(text.contains(&format!("the threshold is still {:.0} million", millions / 4.0)), "{millions}");
+}
+
 #[test]
 fn far_above_the_threshold_the_error_of_algorithm_1_falls_at_the_rate_and_that_of_double_cap_faster() {
     let table = rows("wang-xu-figure-3-above-threshold");
@@ -77,7 +88,8 @@ fn in_figure_4_of_wang_and_xu_nothing_private_is_better_than_a_random_subspace()
     let table = rows("wang-xu-figure-4");
     for method in table.distinct("method", &[]) {
         let method = method.to_string();
-        for (panel, column) in [("n", "n"), ("p", "p"), ("epsilon", "epsilon")] {
+        let panels = [("n", "n"), ("p", "p"), ("epsilon", "epsilon"), ("n at epsilon 2", "n"), ("p at epsilon 2", "p")];
+        for (panel, column) in panels {
             for at in points(&table, column, &[is("panel", panel)]) {
                 let share = share(&table, &method, &[is("panel", panel), is("s", 15u32), at.clone()]);
                 let expected = if method == "PCA" { share < 0.9 } else { (share - 1.0).abs() < 0.03 };
