@@ -77,8 +77,8 @@ use sha2::{Digest, Sha256};
 
 use self::observer::Observer;
 pub use self::tally::Tally;
-use super::stream;
 use self::tally::{Counts, Observed, visible};
+use super::stream;
 
 /// Anything that turns a record into a payload, correct or not: a [`TaskMechanism`], or a closure. Calls are
 /// independent: there is no state, and all randomness is new, from `rng` or elsewhere.
