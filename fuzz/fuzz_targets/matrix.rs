@@ -2,8 +2,10 @@
 //! the unit ball.
 #![no_main]
 
+use std::path::Path;
+
+use ldp_pca_cli::files;
 use ldp_pca_literature::experiments::data::scaled_as_chaudhuri;
-use ldp_pca_cli::fuzzing as cli;
 use ldp_pca_research::fuzzing as research;
 use libfuzzer_sys::fuzz_target;
 
@@ -21,7 +23,7 @@ fuzz_target!(|bytes: &[u8]| {
             assert!(scaled.second_moment().iter().all(|entry| entry.abs() < 1.0 + 1e-12));
         }
     }
-    if let Ok(symmetric) = cli::symmetric(bytes) {
+    if let Ok(symmetric) = files::symmetric(Path::new("fuzzed"), bytes, bytes.len() as u64) {
         let side = symmetric.dimension();
         assert!(side > 0 && side * side <= bytes.len() * 1100);
     }

@@ -5,8 +5,14 @@
 use std::sync::LazyLock;
 
 use ldp_pca::schema::Schema;
-use ldp_pca_cli::fuzzing as cli;
+use ldp_pca_cli::error::Result;
+use ldp_pca_records::{is_header_of, looks_like_names};
 use libfuzzer_sys::fuzz_target;
+
+#[path = "../readers.rs"]
+mod readers;
+
+use readers::{Records, opened, opening, read};
 
 const SCHEMA: &str = r#"{"columns":[{"name":"x","type":"numeric","offset":0,"scale":1},
     {"name":"y","type":"categorical","values":["a","b","other"],"unseen":"other"},{"name":"z","type":"ignored"}]}"#;
@@ -14,11 +20,20 @@ const SCHEMA: &str = r#"{"columns":[{"name":"x","type":"numeric","offset":0,"sca
 static SCHEMAS: LazyLock<[Option<Schema>; 2]> =
     LazyLock::new(|| [None, Some(Schema::from_json(SCHEMA).expect("a schema"))]);
 
+/// Reads records; the choice is that of the options.
+fn records(bytes: &[u8], choice: u8, schema: Option<&Schema>) -> Result<Records> {
+    let is_header = |fields: &[&str]| match schema {
+        Some(schema) => is_header_of(schema, fields),
+        None => looks_like_names(fields),
+    };
+    read(opened(bytes, &opening(choice), is_header)?)
+}
+
 fuzz_target!(|input: &[u8]| {
     // The first byte chooses the options and the schema.
     let Some((&choice, bytes)) = input.split_first() else { return };
     let schema = SCHEMAS[usize::from(choice) / 24 % 2].as_ref();
-    let Ok(records) = cli::records(bytes, choice, schema) else { return };
+    let Ok(records) = records(bytes, choice, schema) else { return };
     assert!(records.rows.is_empty() || records.numbers.is_empty());
     if records.columnar {
         return;

@@ -2,12 +2,12 @@
 //! JSON.
 #![no_main]
 
+use ldp_pca_cli::serve::parse_settings;
 use ldp_pca_server::TaskSettings;
-use ldp_pca_cli::fuzzing as cli;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    if let Err(problem) = cli::config(text) {
+    if let Err(problem) = parse_settings(text) {
         assert!(problem.starts_with("line "), "{problem}");
     }
     if let Ok(settings) = serde_json::from_str::<TaskSettings>(text) {

@@ -418,7 +418,7 @@ fn half(bits: u16) -> f64 {
 
 /// Reads a symmetric matrix (gzip or not) from a reader of this many bytes, in the precision that it is stored in;
 /// `path` is for messages.
-pub(super) fn symmetric(path: &Path, file: impl Read, bytes: u64) -> Result<SymmetricMatrix> {
+pub fn symmetric(path: &Path, file: impl Read, bytes: u64) -> Result<SymmetricMatrix> {
     let (start, content) = start(unpacked(path, file)?, START).in_file(path)?;
     Needed::Matrix.check(path, &start)?;
     let rows = NpyRows::new(path, content)?;

@@ -64,25 +64,25 @@ pub const READING: &str = concat!("Reading records (", formats!(), ", gzip or no
 pub struct Opening {
     /// Whether the first line of a CSV file names its columns
     #[arg(long, value_parser = one_of(&HEADERS), default_value = "auto", help_heading = READING)]
-    pub(super) header: Header,
+    pub header: Header,
     /// What separates the cells of a text file: comma, semicolon, tab or one character [default: a tab where the name
     /// ends in .tsv or .tab, otherwise what separates the first lines]
     #[arg(long, value_parser = parse_separator, help_heading = READING)]
-    pub(super) separator: Option<u8>,
+    pub separator: Option<u8>,
     /// Numbers of a text file have a decimal comma, as 1,5 [default: as the schema says]
     #[arg(long, value_name = "WHETHER", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     #[arg(help_heading = READING)]
-    pub(super) decimal_comma: Option<bool>,
+    pub decimal_comma: Option<bool>,
     /// What numbers of a text file may have, with commas between: thousands (1,234), percent (12.5% is 0.125), currency
     /// ($5 or 5 EUR, without conversion), parentheses ((5) is -5)
     #[arg(long, value_name = "FORM,FORM", value_parser = NumberForms::parse, help_heading = READING)]
-    pub(super) number_format: Option<NumberForms>,
+    pub number_format: Option<NumberForms>,
     /// Whether the records are those of a device, and only a header may decide how they are read.
     #[arg(skip)]
-    pub(super) by_header: bool,
+    pub by_header: bool,
     /// Whether a record is one cell.
     #[arg(skip)]
-    pub(super) one_column: bool,
+    pub one_column: bool,
 }
 
 /// How a file of records of a schema is read. What cannot be read is missing, and counted for each column.
@@ -114,7 +114,7 @@ impl Opening {
 
     /// As a file of the schema's records is opened: what no option says is as the schema says. The header shows which
     /// of the usual separators it has, if it has any, and a name may say that a file is no text.
-    pub(super) fn under(&self, schema: &Schema, path: &Path) -> Self {
+    pub fn under(&self, schema: &Schema, path: &Path) -> Self {
         let dialect = schema.dialect();
         if dialect == Dialect::default() {
             return self.clone();
@@ -177,7 +177,7 @@ impl RecordFile {
 
     /// Opens a file that the reader `raw` reads; `path` is its name. `is_header` decides with `Header::Auto`, from the
     /// first line.
-    pub(super) fn new(
+    pub fn new(
         path: &Path,
         raw: impl Read + 'static,
         opening: &Opening,
@@ -226,7 +226,7 @@ impl RecordFile {
     }
 
     /// The column names of the header, if the file has one.
-    pub(super) fn names(&self) -> Option<&[String]> {
+    pub fn names(&self) -> Option<&[String]> {
         match &self.rows {
             Rows::Text(rows) => rows.names(),
             Rows::Npy(_) => None,

@@ -381,7 +381,7 @@ pub(super) fn infer(path: &Path, opening: &Opening, options: &InferenceOptions, 
 }
 
 /// Infers the schema of a file that is open.
-pub(super) fn infer_from(
+pub fn infer_from(
     path: &Path,
     mut file: RecordFile,
     opening: &Opening,

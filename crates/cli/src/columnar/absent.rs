@@ -16,7 +16,7 @@ pub(crate) fn open(path: &Path, _: FileFormat, _: Content) -> Result<Box<dyn Col
 }
 
 /// Refuses a file of reports.
-pub(crate) fn for_each_report_batch(
+pub fn for_each_report_batch(
     path: &Path,
     _: Content,
     _: (usize, usize, usize),

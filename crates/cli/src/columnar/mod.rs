@@ -13,13 +13,13 @@ use std::path::Path;
 
 use ldp_pca_records::{FileFormat, StringRecord};
 
-pub(super) use self::readers::{for_each_report_batch, open, write_reports};
+pub use self::readers::for_each_report_batch;
+pub(super) use self::readers::{open, write_reports};
 use super::error::{InFile as _, Result};
 use super::files::Input;
 
 /// The content of a Parquet or Arrow file.
-#[cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "nothing reads it"))]
-pub(super) enum Content {
+pub enum Content {
     /// Of a file that is read where it lies.
     File(File),
     /// Of anything that is read from its start.

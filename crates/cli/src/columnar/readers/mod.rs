@@ -8,5 +8,6 @@ mod parquet;
 mod reports;
 mod rows;
 
-pub(crate) use self::reports::{for_each_report_batch, write_reports};
+pub use self::reports::for_each_report_batch;
+pub(crate) use self::reports::write_reports;
 pub(crate) use self::rows::open;

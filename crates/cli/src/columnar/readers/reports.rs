@@ -26,7 +26,7 @@ const COLUMN: &str = "report";
 
 /// Calls `visit` with all reports of a Parquet file, of which nulls have no bytes, until it fails: many together, of
 /// about `bytes` in all where each has as many as its column says or else `width`, and no more than `most`.
-pub(crate) fn for_each_report_batch(
+pub fn for_each_report_batch(
     path: &Path,
     content: Content,
     (width, bytes, most): (usize, usize, usize),

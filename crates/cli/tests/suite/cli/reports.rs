@@ -1,5 +1,7 @@
 //! Reports in Parquet files, beside the plain file of the same reports.
 
+use std::io::Cursor;
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::{
@@ -8,7 +10,8 @@ use arrow_array::{
 };
 use ldp_pca::report::report_bytes;
 use ldp_pca::task::Task;
-use ldp_pca_cli::fuzzing;
+use ldp_pca_cli::columnar::{Content, for_each_report_batch};
+use ldp_pca_cli::error::{CliError, Result};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::{WriterPropertiesBuilder as Builder, WriterVersion};
 use serde_json::{Value, json};
@@ -133,6 +136,17 @@ fn other_tables_are_refused_with_the_remedy() {
     }
 }
 
+/// The reports of a file that may be damaged.
+fn read(content: &[u8]) -> Result<Vec<Vec<u8>>> {
+    const MOST: usize = 1 << 16;
+    let (content, mut found) = (Content::Stream(Box::new(Cursor::new(content.to_vec()))), vec![]);
+    for_each_report_batch(Path::new("damaged.parquet"), content, (1, MOST, MOST), |rows| {
+        found.extend(rows.iter().map(|row| row.to_vec()));
+        if found.len() > MOST { Err(CliError::failed("enough rows")) } else { Ok(()) }
+    })?;
+    Ok(found)
+}
+
 #[test]
 fn a_file_that_was_cut_or_altered_is_an_error() {
     let (folder, reports) = collected();
@@ -143,13 +157,13 @@ fn a_file_that_was_cut_or_altered_is_an_error() {
         assert!(!run.stderr.contains("panicked"), "{length} {run:?}");
         run.refused(1, &["cut.parquet: the Parquet file cannot be read: it was cut", "write it again"]);
     }
-    assert_eq!(fuzzing::reports(&content).unwrap(), reports);
+    assert_eq!(read(&content).unwrap(), reports);
     let mut errors = 0;
     for place in 0..800 {
         let mut damaged = content.clone();
         let at = 4 + place * 7919 % (content.len() - 4);
         damaged[at] ^= [0xff, 0x80, 0x01, 0x55][place % 4];
-        errors += u32::from(fuzzing::reports(&damaged).is_err());
+        errors += u32::from(read(&damaged).is_err());
     }
     assert!(errors > 10, "{errors}");
 }
