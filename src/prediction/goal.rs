@@ -56,18 +56,9 @@ pub struct Plan {
     /// As in the goal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
-    /// [`Planner::predict`], for the `records`.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "alone")]
-    pub predicted: Option<Prediction>,
-    /// [`Planner::records_for`], for the `target`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub records_for_target: Option<Option<u64>>,
-    /// The least number of reports from which on they are predicted to find the `share`; `None` when 2^53 do not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub records_for_share: Option<Option<u64>>,
-    /// [`Planner::epsilon_for`], for the `records` and the `target`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub epsilon_for_target: Option<Option<Epsilon>>,
+    /// For reports by themselves.
+    #[serde(flatten)]
+    pub answers: Answers,
     /// The answers for a collection that is released in anonymised batches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shuffled: Option<ShuffledPlan>,
@@ -85,6 +76,24 @@ pub struct Plan {
     pub hostile: Option<HostilePull>,
 }
 
+/// What a [`Goal`] asks about reports; `None` and `Some(None)` as in [`Plan`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Answers {
+    /// [`Planner::predict`], for the `records`.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "alone")]
+    pub predicted: Option<Prediction>,
+    /// [`Planner::records_for`], for the `target`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub records_for_target: Option<Option<u64>>,
+    /// The least number of reports from which on they are predicted to find the `share`; `None` when 2^53 do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub records_for_share: Option<Option<u64>>,
+    /// [`Planner::epsilon_for`], for the `records` and the `target`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epsilon_for_target: Option<Option<Epsilon>>,
+}
+
 /// The answers for shuffled reports of which each batch of `honest_reports` keeps `epsilon` with `delta`, however many
 /// batches there are; `None` and `Some(None)` as in [`Plan`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -98,20 +107,11 @@ pub struct ShuffledPlan {
     pub honest_reports: u64,
     /// The largest epsilon of one report with which each batch keeps `epsilon`, to a ten-thousandth, rounded down.
     pub local_epsilon: Option<Epsilon>,
-    /// [`Planner::predict`] at that epsilon, for those of the `records` that fill a batch: others are not released.
-    /// `None` too where there is no such epsilon.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "alone")]
-    pub predicted: Option<Prediction>,
-    /// The number of reports that reach the `target` at that epsilon: whole batches.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub records_for_target: Option<Option<u64>>,
-    /// The number of reports that find the `share` at that epsilon: whole batches.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub records_for_share: Option<Option<u64>>,
-    /// The epsilon of one batch for the least epsilon of a report with which those of the `records` that fill a batch
-    /// reach the `target`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub epsilon_for_target: Option<Option<Epsilon>>,
+    /// At that epsilon, for those of the `records` that fill a batch, since others are not released, and for numbers of
+    /// reports that are whole batches; nothing is predicted where there is no such epsilon. The epsilon for the target
+    /// is that of one batch, for the least epsilon of a report with which these reports reach it.
+    #[serde(flatten)]
+    pub answers: Answers,
 }
 
 impl Planner {
@@ -125,13 +125,17 @@ impl Planner {
         let &Goal { records, target, share, shuffled, hostile } = goal;
         let (spectrum, mechanism) = (&self.spectrum, self.mechanism(epsilon)?);
         let thresholds = self.threshold_records(epsilon)?;
-        let predicted = records.map(|records| self.predict(epsilon, records)).transpose()?;
-        let records_for_target = target.map(|target| self.records_for(epsilon, target)).transpose()?;
-        let records_for_share = share.map(|share| self.records_for_share(epsilon, share)).transpose()?;
+        let enough = |(records, target)| self.epsilon_for(records, target);
+        let answers = Answers {
+            predicted: records.map(|records| self.predict(epsilon, records)).transpose()?,
+            records_for_target: target.map(|target| self.records_for(epsilon, target)).transpose()?,
+            records_for_share: share.map(|share| self.records_for_share(epsilon, share)).transpose()?,
+            epsilon_for_target: records.zip(target).map(enough).transpose()?,
+        };
         // About an estimated mean it is not proportional to the share of hostile reports.
         let pull = hostile.filter(|_| self.centring().is_none());
         let pull = pull.map(|_| mechanism.pull().scaled(self.bounding.covariance_scale()));
-        let planned = records.or(records_for_target.flatten()).or(records_for_share.flatten());
+        let planned = records.or(answers.records_for_target.flatten()).or(answers.records_for_share.flatten());
         let of_unit_vectors = self.bounding == Bounding::UnitNorm && self.centring().is_none() && shuffled.is_none();
         Ok(Plan {
             dimension: spectrum.dimension(),
@@ -146,12 +150,7 @@ impl Planner {
             records,
             target,
             share,
-            predicted,
-            records_for_target,
-            records_for_share,
-            epsilon_for_target: (records.zip(target))
-                .map(|(records, target)| self.epsilon_for(records, target))
-                .transpose()?,
+            answers,
             shuffled: shuffled.map(|batches| self.plan_shuffled(epsilon, batches, goal)).transpose()?,
             optimum: if of_unit_vectors { Optimum::of(&mechanism) } else { None },
             pull,
@@ -186,10 +185,12 @@ impl Planner {
             delta,
             honest_reports,
             local_epsilon: local,
-            predicted: predicted.transpose()?,
-            records_for_target: target.map(for_target).transpose()?,
-            records_for_share: share.map(for_share).transpose()?,
-            epsilon_for_target: kept.transpose()?,
+            answers: Answers {
+                predicted: predicted.transpose()?,
+                records_for_target: target.map(for_target).transpose()?,
+                records_for_share: share.map(for_share).transpose()?,
+                epsilon_for_target: kept.transpose()?,
+            },
         })
     }
 }
@@ -219,7 +220,7 @@ mod tests {
         let (records, target, share) = (Some(20_000), Some(0.1), Some(0.8));
         let goal = Goal { records, target, share, shuffled: Some(batches), hostile: Some(300) };
         let plan = planner.plan(epsilon, &goal).unwrap();
-        let local = planner.local_epsilon(epsilon, batches).unwrap();
+        let local = planner.local_epsilon(epsilon, batches).unwrap().unwrap();
         let mechanism = planner.mechanism(epsilon).unwrap();
         let thresholds = planner.threshold_records(epsilon).unwrap();
         let whole_batches = |records: u64| records.next_multiple_of(5000);
@@ -237,19 +238,23 @@ mod tests {
             records,
             target,
             share,
-            predicted: Some(planner.predict(epsilon, 20_000).unwrap()),
-            records_for_target: Some(planner.records_for(epsilon, 0.1).unwrap()),
-            records_for_share: Some(planner.records_for_share(epsilon, 0.8).unwrap()),
-            epsilon_for_target: Some(planner.epsilon_for(20_000, 0.1).unwrap()),
+            answers: Answers {
+                predicted: Some(planner.predict(epsilon, 20_000).unwrap()),
+                records_for_target: Some(planner.records_for(epsilon, 0.1).unwrap()),
+                records_for_share: Some(planner.records_for_share(epsilon, 0.8).unwrap()),
+                epsilon_for_target: Some(planner.epsilon_for(20_000, 0.1).unwrap()),
+            },
             shuffled: Some(ShuffledPlan {
                 epsilon,
                 delta: delta(1e-8),
                 honest_reports: 5000,
-                local_epsilon: local,
-                predicted: Some(planner.predict(local.unwrap(), 20_000).unwrap()),
-                records_for_target: Some(planner.records_for(local.unwrap(), 0.1).unwrap().map(whole_batches)),
-                records_for_share: Some(planner.records_for_share(local.unwrap(), 0.8).unwrap().map(whole_batches)),
-                epsilon_for_target: Some(planner.shuffled_epsilon_for(20_000, batches, 0.1).unwrap()),
+                local_epsilon: Some(local),
+                answers: Answers {
+                    predicted: Some(planner.predict(local, 20_000).unwrap()),
+                    records_for_target: Some(planner.records_for(local, 0.1).unwrap().map(whole_batches)),
+                    records_for_share: Some(planner.records_for_share(local, 0.8).unwrap().map(whole_batches)),
+                    epsilon_for_target: Some(planner.shuffled_epsilon_for(20_000, batches, 0.1).unwrap()),
+                },
             }),
             optimum: None,
             pull: Some(pull),
@@ -257,7 +262,7 @@ mod tests {
         };
         assert_eq!(plan, expected);
         // None of them is another's.
-        let shuffled = plan.shuffled.unwrap();
+        let (shuffled, plan) = (plan.shuffled.unwrap().answers, plan.answers);
         assert!(shuffled.predicted.unwrap().sin_theta_squared < plan.predicted.unwrap().sin_theta_squared);
         assert!(shuffled.records_for_target < plan.records_for_target);
         assert!(shuffled.records_for_share < plan.records_for_share);
@@ -270,24 +275,24 @@ mod tests {
         let answer = |goal| tied.plan(epsilon(1.0), &goal).unwrap();
         let nothing = answer(Goal::default());
         assert_eq!(nothing.threshold_records_per_component.len(), 1);
-        assert_eq!((nothing.predicted, nothing.shuffled), (None, None));
+        assert_eq!((nothing.answers.predicted, nothing.shuffled), (None, None));
         assert_eq!((nothing.pull, nothing.hostile), (None, None));
-        assert_eq!((nothing.records_for_target, nothing.epsilon_for_target), (None, None));
+        assert_eq!((nothing.answers.records_for_target, nothing.answers.epsilon_for_target), (None, None));
         // Without a number of reports there is no epsilon to look for, and half of either component is all there is.
         let batches = Batches { honest_reports: 1000, delta: delta(1e-6) };
         let goal = Goal { target: Some(0.1), shuffled: Some(batches), ..Goal::default() };
         let plan = answer(goal);
-        assert_eq!((plan.records_for_target, plan.epsilon_for_target), (Some(None), None));
+        assert_eq!((plan.answers.records_for_target, plan.answers.epsilon_for_target), (Some(None), None));
         let shuffled = plan.shuffled.unwrap();
-        assert!(shuffled.local_epsilon.is_some() && shuffled.predicted.is_none());
-        assert_eq!((shuffled.records_for_target, shuffled.epsilon_for_target), (Some(None), None));
-        assert_eq!(shuffled.records_for_share, None);
+        assert!(shuffled.local_epsilon.is_some() && shuffled.answers.predicted.is_none());
+        assert_eq!((shuffled.answers.records_for_target, shuffled.answers.epsilon_for_target), (Some(None), None));
+        assert_eq!(shuffled.answers.records_for_share, None);
         // No number of reports reaches it: only what one of n does is known.
         let pulled = answer(Goal { hostile: Some(1), ..goal });
         assert!(pulled.pull.is_some() && pulled.hostile.is_none());
         let plan = answer(Goal { records: Some(1000), ..goal });
-        assert_eq!(plan.epsilon_for_target, Some(None));
-        assert_eq!(plan.shuffled.unwrap().epsilon_for_target, Some(None));
+        assert_eq!(plan.answers.epsilon_for_target, Some(None));
+        assert_eq!(plan.shuffled.unwrap().answers.epsilon_for_target, Some(None));
     }
 
     #[test]
@@ -298,8 +303,8 @@ mod tests {
         let goal = Goal { records: Some(1), shuffled: Some(batches), ..Goal::default() };
         let plan = planner.plan(epsilon(1.0), &goal).unwrap();
         let shuffled = plan.shuffled.unwrap();
-        assert_eq!((shuffled.local_epsilon, shuffled.predicted), (None, None));
-        assert!(plan.predicted.is_some());
+        assert_eq!((shuffled.local_epsilon, shuffled.answers.predicted), (None, None));
+        assert!(plan.answers.predicted.is_some());
     }
 
     #[test]
@@ -338,6 +343,6 @@ mod tests {
         assert_eq!(planner.local_epsilon(epsilon(0.1), batches(20_000)), Ok(Some(of_one)));
         // The least epsilon that reaches the target hides as well as 20,000 reports hide it.
         let least = planner.epsilon_for(1_000_000, 0.1).unwrap().unwrap();
-        assert_eq!(one.epsilon_for_target.flatten().unwrap().value(), kept(least, 20_000));
+        assert_eq!(one.answers.epsilon_for_target.flatten().unwrap().value(), kept(least, 20_000));
     }
 }

@@ -39,7 +39,7 @@ pub(crate) mod optimum;
 mod plan;
 mod shuffled;
 
-pub use goal::{Goal, Plan, ShuffledPlan};
+pub use goal::{Answers, Goal, Plan, ShuffledPlan};
 pub use plan::Planner;
 pub use shuffled::Batches;
 

@@ -127,7 +127,7 @@ mod tests {
             let local = planner.local_epsilon(central, batches).unwrap().unwrap();
             let enough = planner.records_for(local, target).unwrap().unwrap();
             let goal = Goal { target: Some(target), shuffled: Some(batches), ..Default::default() };
-            let found = planner.plan(central, &goal).unwrap().shuffled.unwrap().records_for_target;
+            let found = planner.plan(central, &goal).unwrap().shuffled.unwrap().answers.records_for_target;
             let found = found.flatten().unwrap();
             assert!(
                 found.is_multiple_of(20_000) && (enough..enough.max(1) + 20_000).contains(&found),
@@ -139,7 +139,7 @@ mod tests {
         let goal = Goal { records: Some(39_999), shuffled: Some(batches), ..Default::default() };
         let found = planner.plan(central, &goal).unwrap().shuffled.unwrap();
         let local = found.local_epsilon.unwrap();
-        assert_eq!(found.predicted, Some(planner.predict(local, 20_000).unwrap()));
+        assert_eq!(found.answers.predicted, Some(planner.predict(local, 20_000).unwrap()));
     }
 
     #[test]

@@ -53,11 +53,11 @@ fn panel(plan: &Plan, points: &[(f64, f64)]) -> Panel {
         let at = up(target);
         group = group.add(line(LEFT, at, RIGHT, at, INK).set("stroke-dasharray", "2 4").set("stroke-width", 1.5));
         group = group.add(text(LEFT + 6.0, at + 16.0, &format!("target {}", Decimal(target)), Anchor::START, INK));
-        if let Some(records) = plan.records_for_target.flatten() {
+        if let Some(records) = plan.answers.records_for_target.flatten() {
             group = group.add(mark(across(records as f64), at, &plural(records, "report")));
         }
     }
-    if let (Some(records), Some(predicted)) = (plan.records, &plan.predicted) {
+    if let (Some(records), Some(predicted)) = (plan.records, &plan.answers.predicted) {
         let error = predicted.sin_theta_squared;
         let name = format!("{}: {error:.4}", plural(records, "report"));
         group = group.add(mark(across(records as f64), up(error), &name));
@@ -95,7 +95,7 @@ fn description(plan: &Plan, points: &[(f64, f64)]) -> String {
     for (index, &records) in plan.threshold_records_per_component.iter().flatten().enumerate() {
         text += &format!(" Component {} can be recovered from {}.", index + 1, plural(records, "report"));
     }
-    text.extend(plan.target.map(Decimal).map(|target| match plan.records_for_target.flatten() {
+    text.extend(plan.target.map(Decimal).map(|target| match plan.answers.records_for_target.flatten() {
         Some(records) => format!(" The error {target} takes {}.", plural(records, "report")),
         None => format!(" No number of reports reaches the error {target}."),
     }));
@@ -123,7 +123,7 @@ mod tests {
         for (end, target) in [(1e-8, Some((0.05, Some(40)))), (0.9, Some((1e-3, None))), (0.0, None)] {
             let points: Vec<_> =
                 (0..=10).map(|step| (10f64.powi(step), f64::powf(end, f64::from(step) / 10.0))).collect();
-            (plan.target, plan.records_for_target) = target.unzip();
+            (plan.target, plan.answers.records_for_target) = target.unzip();
             let document = error_curve("a <b>", &plan, &points);
             assert!(!document.contains("NaN") && !document.contains("inf"), "{document}");
             assert!(document.contains("component 2 from 12,345") && document.contains("a &lt;b&gt;"));

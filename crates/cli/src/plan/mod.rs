@@ -156,9 +156,9 @@ impl Plan {
         let spinner = spinner("planning");
         let plan = planner.plan(epsilon, &goal)?;
         let share = |(epsilon, records)| planner.predict(epsilon, records).map(|predicted| predicted.share_found);
-        let reached = plan.records_for_target.flatten().map(|records| share((epsilon, records))).transpose()?;
+        let reached = plan.answers.records_for_target.flatten().map(|records| share((epsilon, records))).transpose()?;
         let shuffled = plan.shuffled.as_ref();
-        let shuffled = shuffled.and_then(|found| found.local_epsilon.zip(found.records_for_target.flatten()));
+        let shuffled = shuffled.and_then(|found| found.local_epsilon.zip(found.answers.records_for_target.flatten()));
         let shares_at_target = [reached, shuffled.map(share).transpose()?].map(Option::flatten);
         drop(spinner);
         parameters::warn_of(&plan.guarantee);
@@ -222,7 +222,7 @@ impl Plan {
 fn curve(planner: &Planner, plan: &prediction::Plan) -> Result<Vec<(f64, f64)>> {
     const POINTS: i32 = 72;
     let thresholds = plan.threshold_records_per_component.iter().flatten().copied();
-    let named = thresholds.chain(plan.records).chain(plan.records_for_target.flatten());
+    let named = thresholds.chain(plan.records).chain(plan.answers.records_for_target.flatten());
     let first = (named.clone().min().unwrap_or(1000) as f64 / 4.0).max(1.0);
     let last = (named.max().unwrap_or(100_000) as f64 * 4.0).max(100.0 * first);
     let points = (0..=POINTS).map(|step| {

@@ -2,7 +2,7 @@
 
 use ldp_pca::internal::lengths::Clipping;
 use ldp_pca::internal::waves::TwoWaves;
-use ldp_pca::prediction::{Plan, Prediction, ShuffledPlan};
+use ldp_pca::prediction::{Answers, Plan, Prediction, ShuffledPlan};
 use serde::Serialize;
 
 use super::sample::SampleResult;
@@ -48,7 +48,8 @@ impl PlanResult {
     /// What to do first; in `details` also errors, what is known of the spectrum and bounds.
     pub(super) fn text(&self, details: bool) -> String {
         let plan = &self.plan;
-        let mut text = self.answers(details);
+        let [share, shuffled_share] = self.shares_at_target;
+        let mut text = answers_text(plan, &plan.answers, share, None, details);
         text += &format!("{}\n", self.heading());
         text.extend(self.about.map(|about| format!("  components of the covariance {about}\n")));
         text.extend(self.clipping.as_ref().map(clipping_text));
@@ -80,8 +81,7 @@ impl PlanResult {
                 text += &format!("then        `task refine --records {second}`, when the first wave is over\n");
             }
         }
-        let share = self.shares_at_target[1];
-        text.extend(plan.shuffled.as_ref().map(|shuffled| shuffled_text(shuffled, plan, share, details)));
+        text.extend(plan.shuffled.as_ref().map(|shuffled| shuffled_text(shuffled, plan, shuffled_share, details)));
         if let Some(optimum) = plan.optimum.filter(|_| details) {
             let percent = |share: f64| (100.0 * share).floor();
             text += &format!(
@@ -97,25 +97,6 @@ impl PlanResult {
             _ => String::new(),
         };
         text + &wrote(self.plot.as_ref())
-    }
-
-    /// What was asked: what a number of reports finds, and how many it takes.
-    fn answers(&self, details: bool) -> String {
-        let (plan, mut text) = (&self.plan, String::new());
-        if let (Some(records), Some(predicted)) = (plan.records, &plan.predicted) {
-            text += &predicted_text("", records, predicted, plan.uninformed, details);
-        }
-        text.extend(plan.share.zip(plan.records_for_share).map(share_text));
-        if let (Some(target), Some(records)) = (plan.target, plan.records_for_target) {
-            let none = "no number of reports reaches it: a component is as large as one that is left out, or too weak";
-            let answer = records.map_or(none.to_owned(), |records| reports(records, self.shares_at_target[0]));
-            text += &format!("error {}     {answer}\n", Decimal(target));
-        }
-        if let (Some(records), Some(epsilon)) = (plan.records, plan.epsilon_for_target) {
-            let answer = epsilon.map_or("above 16".to_owned(), |epsilon| at_most(epsilon, 4));
-            text += &format!("               or epsilon {answer} with {}\n", plural(records, "report"));
-        }
-        text
     }
 }
 
@@ -135,10 +116,31 @@ fn share_text((share, records): (f64, Option<u64>)) -> String {
     )
 }
 
-/// So many reports, and the share that they find.
-fn reports(count: u64, share: Option<f64>) -> String {
-    let found = share.map(|share| format!(", which find {}", of_structure(share)));
-    plural(count, "report") + &found.unwrap_or_default()
+/// What was asked, of reports by themselves or in a `batch`: what a number of them finds, and how many it takes, which
+/// find this share.
+fn answers_text(plan: &Plan, answers: &Answers, share: Option<f64>, batch: Option<&str>, details: bool) -> String {
+    let (indent, mut text) = (if batch.is_some() { "  " } else { "" }, String::new());
+    if let (Some(records), Some(predicted)) = (plan.records, &answers.predicted) {
+        text += &predicted_text(indent, records, predicted, plan.uninformed, details);
+    }
+    text.extend(plan.share.zip(answers.records_for_share).map(|found| indent.to_owned() + &share_text(found)));
+    if let (Some(target), Some(records)) = (plan.target, answers.records_for_target) {
+        let why = if batch.is_some() { "" } else { ": a component is as large as one that is left out, or too weak" };
+        let found = share.map(|share| format!(", which find {}", of_structure(share))).unwrap_or_default();
+        let enough = records.map(|records| plural(records, "report") + &found);
+        let answer = enough.unwrap_or_else(|| format!("no number of reports reaches it{why}"));
+        let gap = 5 - indent.len();
+        text += &format!("{indent}error {}{:gap$}{answer}\n", Decimal(target), "");
+    }
+    if let (Some(records), Some(epsilon)) = (plan.records, answers.epsilon_for_target) {
+        let answer = epsilon.map_or("above 16".to_owned(), |epsilon| at_most(epsilon, 4));
+        let reports = batch.map_or_else(
+            || format!("with {}", plural(records, "report")),
+            |batch| format!("in {batch}, with {} in all", grouped(records)),
+        );
+        text += &format!("               or epsilon {answer} {reports}\n");
+    }
+    text
 }
 
 fn predicted_text(indent: &str, records: u64, predicted: &Prediction, uninformed: f64, details: bool) -> String {
@@ -165,25 +167,13 @@ fn shuffled_text(shuffled: &ShuffledPlan, plan: &Plan, share: Option<f64>, detai
     let batch = format!("each batch of {}", plural(shuffled.honest_reports, "honest report"));
     let allowed = shuffled.local_epsilon.map(|epsilon| format!("epsilon {} per report", at_least(epsilon.value())));
     let allowed = allowed.as_deref().unwrap_or("no epsilon per report keeps it");
-    let mut text = format!(
+    format!(
         "shuffled: ({}, {}) for any two records of one person in {batch}, against those who cannot know whose report \
-            or id is whose, as an aggregator that does not work together with its relay: {allowed}\n",
-        shuffled.epsilon, shuffled.delta
-    );
-    if let (Some(records), Some(predicted)) = (plan.records, &shuffled.predicted) {
-        text += &predicted_text("  ", records, predicted, plan.uninformed, details);
-    }
-    text.extend(plan.share.zip(shuffled.records_for_share).map(|found| format!("  {}", share_text(found))));
-    if let (Some(target), Some(records)) = (plan.target, shuffled.records_for_target) {
-        let none = "no number of reports reaches it";
-        let answer = records.map_or(none.to_owned(), |records| reports(records, share));
-        text += &format!("  error {}   {answer}\n", Decimal(target));
-    }
-    if let (Some(records), Some(epsilon)) = (plan.records, shuffled.epsilon_for_target) {
-        let answer = epsilon.map_or("above 16".to_owned(), |epsilon| at_most(epsilon, 4));
-        text += &format!("               or epsilon {answer} in {batch}, with {} in all\n", grouped(records));
-    }
-    text
+            or id is whose, as an aggregator that does not work together with its relay: {allowed}\n{}",
+        shuffled.epsilon,
+        shuffled.delta,
+        answers_text(plan, &shuffled.answers, share, Some(&batch), details)
+    )
 }
 
 /// Four decimals, or three digits where these are less, rounded down: what is allowed up to a number is allowed up to

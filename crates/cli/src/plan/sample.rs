@@ -177,7 +177,7 @@ pub(super) fn try_settings(
                     noise_error: predicted.sin_theta_squared,
                     noise_share_found: predicted.share_found,
                     records_for_target: target.map(|target| planner.records_for(epsilon, target)).transpose()?,
-                    records_for_share: for_share.and_then(|plan| plan.records_for_share),
+                    records_for_share: for_share.and_then(|plan| plan.answers.records_for_share),
                 };
                 settings.push((setting, planner));
             }
