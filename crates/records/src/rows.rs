@@ -93,12 +93,6 @@ impl FileFormat {
             _ => "give plain CSV, or use the command line",
         }
     }
-
-    /// Whether nothing replaces such a file unasked: it may hold reports, which are drawn once.
-    #[must_use]
-    pub fn is_kept(self) -> bool {
-        self == Self::Parquet
-    }
 }
 
 /// Whether the first file in a zip archive is named like an array in NPY.

@@ -12,6 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use clap::builder::{PathBufValueParser, TypedValueParser, ValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use ldp_pca_records::FileFormat;
 use nalgebra::DMatrix;
 use serde::Serialize;
 use tempfile::TempPath;
@@ -22,10 +23,10 @@ pub use super::kind::Kind;
 use super::output;
 
 impl Kind {
-    /// Nothing replaces such a file unasked. Reports are drawn once, and they are worth nothing without their task.
+    /// Nothing replaces such a file unasked. Reports are drawn once, and they are worth nothing without their task; a
+    /// Parquet file may hold some.
     fn is_kept(self) -> bool {
-        matches!(self, Self::Task | Self::Schema | Self::Reports)
-            || matches!(self, Self::Format(format) if format.is_kept())
+        matches!(self, Self::Task | Self::Schema | Self::Reports | Self::Format(FileFormat::Parquet))
     }
 
     fn is_binary(self) -> bool {
@@ -36,7 +37,7 @@ impl Kind {
     fn told(self) -> String {
         match self {
             Self::Task | Self::Schema | Self::Reports | Self::Aggregate => format!(" and holds {}", self.name()),
-            Self::Format(format) if format.is_kept() => " and holds reports or records".to_owned(),
+            Self::Format(FileFormat::Parquet) => " and holds reports or records".to_owned(),
             _ => String::new(),
         }
     }
