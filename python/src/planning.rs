@@ -137,9 +137,5 @@ fn stated(dimension: usize, signals: Vec<f64>, bulk: Option<f64>) -> PyResult<Sp
         let problem = format!("spectrum[{index}] is {shown}: an eigenvalue is a finite number of at least 0");
         return Err(PlanError::new_err(problem));
     }
-    match bulk {
-        Some(bulk) => Spectrum::new(dimension, signals, bulk),
-        None => Spectrum::of_unit_trace(dimension, signals),
-    }
-    .map_err(raised)
+    Spectrum::stated(dimension, signals, bulk).map_err(raised)
 }

@@ -126,6 +126,29 @@ impl Spectrum {
         Ok(Self { rounded, ..Self::new(dimension, signals, if bulk.is_finite() { bulk } else { 0.0 })? })
     }
 
+    /// The spectrum of a population that is described: `signals` above others that equal `bulk`, as of
+    /// [`Spectrum::new`], or that share the rest of 1, as of [`Spectrum::of_unit_trace`], where none is given.
+    ///
+    /// # Errors
+    /// As these.
+    pub fn stated(dimension: usize, signals: Vec<f64>, bulk: Option<f64>) -> Result<Self, PredictionError> {
+        match bulk {
+            Some(bulk) => Self::new(dimension, signals, bulk),
+            None => Self::of_unit_trace(dimension, signals),
+        }
+    }
+
+    /// The spectrum whose eigenvalues about a mean, orthogonal to the components, are these, where the mean has this
+    /// `share` of the second moments about zero.
+    ///
+    /// # Errors
+    /// As [`Spectrum::new`] and [`Spectrum::with_mean_share`].
+    pub fn about_mean(dimension: usize, signals: &[f64], bulk: f64, share: f64) -> Result<Self, PredictionError> {
+        let about_zero = 1.0 - share;
+        let signals = signals.iter().map(|signal| signal / about_zero).collect();
+        Self::new(dimension, signals, bulk / about_zero)?.with_mean_share(share)
+    }
+
     /// The spectrum about a mean, orthogonal to the components, that has this `share` of the second moments about zero:
     /// these keep their trace, so the eigenvalues become 1 - share of what they were. Only predictions for tasks with
     /// centring depend on the mean.

@@ -44,10 +44,7 @@ impl Population {
     fn planner(self, rank: Rank) -> Result<Planner, JsValue> {
         let centring = centring(self.centring)?;
         let family = family(&self.mechanism)?;
-        let spectrum = match self.bulk {
-            Some(bulk) => Spectrum::new(self.dimension, self.signals, bulk),
-            None => Spectrum::of_unit_trace(self.dimension, self.signals),
-        };
+        let spectrum = Spectrum::stated(self.dimension, self.signals, self.bulk);
         let spectrum = spectrum.and_then(|spectrum| spectrum.with_mean_share(self.mean_share.unwrap_or(0.0)));
         let planner = spectrum.and_then(|spectrum| Planner::new(spectrum, rank, family, Bounding::UnitNorm));
         Ok(planner.map_err(thrown)?.with_centring(centring))

@@ -180,13 +180,8 @@ fn spectrum(answer: &Answer) -> Option<Spectrum> {
     let dimension = answer.asked.dimension;
     let rest = answer.found.total_variance? - signals.iter().sum::<f64>();
     let bulk = rest.max(0.0) / dimension.saturating_sub(signals.len()).max(1) as f64;
-    let Some(share) = answer.found.mean.as_ref().and_then(|mean| mean.share) else {
-        return Spectrum::new(dimension, signals, bulk).ok();
-    };
-    // About zero the variances beside the mean are the same, and the mean is that share of the whole.
-    let about_zero = 1.0 - share;
-    let signals = signals.into_iter().map(|signal| signal / about_zero).collect();
-    Spectrum::new(dimension, signals, bulk / about_zero).ok()?.with_mean_share(share).ok()
+    let share = answer.found.mean.as_ref().and_then(|mean| mean.share).unwrap_or(0.0);
+    Spectrum::about_mean(dimension, &signals, bulk, share).ok()
 }
 
 /// The least share of the spread that a pattern must hold to be seen.

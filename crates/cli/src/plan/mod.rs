@@ -197,11 +197,7 @@ impl Plan {
                 "give --dimension, --spectrum and --epsilon, or --task with --aggregate or --sample".into(),
             ));
         };
-        let spectrum = match self.bulk {
-            Some(bulk) => Spectrum::new(dimension, signals, bulk),
-            None => Spectrum::of_unit_trace(dimension, signals),
-        }?
-        .with_mean_share(self.mean.share())?;
+        let spectrum = Spectrum::stated(dimension, signals, self.bulk)?.with_mean_share(self.mean.share())?;
         let family = self.parameters.family(self.mechanism)?;
         let clipping = match (self.radius, &self.norms, &self.norms_task) {
             (Some(radius), Some(sums), Some(task)) => {

@@ -225,10 +225,8 @@ fn spectrum(components: &Components, mean_share: f64) -> Result<Spectrum> {
     let values = &components.all_values;
     let (count, dimension) = ((components.values.len() + 1).min(values.len() - 1), values.len());
     let rest = (values.iter().skip(count).sum::<f64>() / (dimension - count) as f64).max(0.0);
-    // The planner's spectrum is that about zero, of which the mean takes its share.
-    let whole = 1.0 - mean_share;
-    let signals = values.iter().take(count).map(|&value| value.max(rest) / whole).collect();
-    Ok(Spectrum::new(dimension, signals, rest / whole)?.with_mean_share(mean_share)?)
+    let signals: Vec<f64> = values.iter().take(count).map(|&value| value.max(rest)).collect();
+    Ok(Spectrum::about_mean(dimension, &signals, rest, mean_share)?)
 }
 
 impl SampleResult {

@@ -139,8 +139,7 @@ fn cell(
         Ok(SpikedModel::draw(dimension, components, SIGNAL, None, rng)?.with_mean_share(share, rng)?)
     };
     let SpikedSpectrum { signal, bulk } = drawn(&mut ChaCha12Rng::seed_from_u64(SEED))?.spectrum();
-    let undo = 1.0 - share;
-    let spectrum = Spectrum::new(dimension, vec![signal / undo; rank], bulk / undo)?.with_mean_share(share)?;
+    let spectrum = Spectrum::about_mean(dimension, &vec![signal; rank], bulk, share)?;
     let planner = Planner::new(spectrum, components, family.open()?, Bounding::UnitNorm)?.with_centring(centring);
     // Far above the error of a random subspace, a component is hardly there.
     if target * rank as f64 > 0.8 * planner.uninformed() {
