@@ -62,8 +62,15 @@ impl Encode {
     pub(super) fn run(self) -> Result<()> {
         let started = Instant::now();
         let task = files::task(&self.task)?;
-        let counts = writing::write_rows(&self.output, task.schema().feature_names(), |visit| {
-            records::features(&self.records, &task, self.bounded, &self.reading.of_device(task.schema()), visit)
+        let (schema, scale) = (task.schema(), task.bounding().length_scale());
+        let counts = writing::write_rows(&self.output, schema.feature_names(), |visit| {
+            records::read(&self.records, schema, &self.reading.of_device(schema), |mut features| {
+                if self.bounded {
+                    let record = task.bound(features)?;
+                    features = record.coordinates().iter().map(|value| value * scale).collect();
+                }
+                visit(&features)
+            })
         })?;
         note("note: these features are as private as the records");
         let beside = Features { dimension: task.dimension(), bounded: self.bounded };

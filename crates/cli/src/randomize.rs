@@ -180,8 +180,8 @@ impl Randomize {
         let size = (BATCH_BYTES / report_bytes(&task)).clamp(1, BATCH);
         let mut batch = Vec::with_capacity(size);
         let (schema, reading) = (task.schema(), self.reading.of_device(task.schema()));
-        let counts = records::bounded(&self.records, schema, task.bounding(), &reading, |record| {
-            batch.push(record);
+        let counts = records::read(&self.records, schema, &reading, |features| {
+            batch.push(task.bound(features)?);
             if batch.len() == size {
                 write(&batch)?;
                 batch.clear();

@@ -8,10 +8,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ldp_pca::internal::schema::{Dialect, Fit, NumberForms, positional_name};
-use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::schema::infer::InferenceOptions;
 use ldp_pca::schema::{Column, ColumnKind, Schema, SchemaError};
-use ldp_pca::task::Task;
 use ldp_pca_records::{
     FileFormat, Layout, Notation, OptionNames, Problem, Row as TextRow, Sample, TextOptions, TextRows, has_names_of,
     named_tab, no_table, parse_separator, separator_name, start_of,
@@ -352,40 +350,10 @@ impl Counts {
     }
 }
 
-/// Reads the records of a file by a schema and a bounding. Every row is a record: what cannot be read is missing and
-/// counted, or an error with its line under `strict`; no record at all is one, too. Nothing is visited of a file of
-/// several rows that is not one of the schema.
-pub fn bounded(
-    path: &Path,
-    schema: &Schema,
-    bounding: Bounding,
-    reading: &Reading,
-    mut visit: impl FnMut(BoundedRecord) -> Result<()>,
-) -> Result<Counts> {
-    read(path, schema, reading, |features| visit(BoundedRecord::new(features, bounding)?))
-}
-
-/// Reads the features of the records of a file, in their own units: bounded where `is_bounded` asks for that. Rows
-/// count as in [`bounded`].
-pub(super) fn features(
-    path: &Path,
-    task: &Task,
-    is_bounded: bool,
-    reading: &Reading,
-    mut visit: impl FnMut(&[f64]) -> Result<()>,
-) -> Result<Counts> {
-    let scale = task.bounding().length_scale();
-    read(path, task.schema(), reading, |mut features| {
-        if is_bounded {
-            let record = task.bound(features)?;
-            features = record.coordinates().iter().map(|value| value * scale).collect();
-        }
-        visit(&features)
-    })
-}
-
-/// Reads the records of a file, whose features are visited. Rows count as in [`bounded`].
-pub(super) fn read(
+/// Reads the records of a file by a schema, and visits their features, in their own units. Every row is a record: what
+/// cannot be read is missing and counted, or an error with its line under `strict`; no record at all is one, too.
+/// Nothing is visited of a file of several rows that is not one of the schema.
+pub fn read(
     path: &Path,
     schema: &Schema,
     Reading { opening, strict }: &Reading,

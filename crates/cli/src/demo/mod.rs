@@ -190,8 +190,8 @@ impl Demo {
         if let Some(path) = &self.records {
             let task = collection.task;
             let reading = Reading { opening: self.opening.clone(), strict: false };
-            let (schema, bounding) = (task.schema(), task.bounding());
-            records::bounded(path, schema, bounding, &reading, |record| collection.add(record))?.note_unread();
+            let add = |features| collection.add(task.bound(features)?);
+            records::read(path, task.schema(), &reading, add)?.note_unread();
             return Ok(());
         }
         let progress = bar("collecting", self.population);

@@ -96,9 +96,9 @@ struct Encoded {
 impl Encoded {
     fn read(path: &Path, task: Task, name: &'static str, rank: Rank, reading: &Reading) -> Result<Self> {
         let (mut moments, mut lengths) = (SecondMoment::new(task.dimension(), 1.0), vec![]);
-        records::features(path, &task, false, reading, |features| {
+        records::read(path, task.schema(), reading, |features| {
             lengths.push(features.iter().map(|value| value * value).sum::<f64>().sqrt());
-            moments.add_coordinates(features);
+            moments.add_coordinates(&features);
             Ok(())
         })?;
         lengths.sort_by(f64::total_cmp);
@@ -120,10 +120,10 @@ impl Encoded {
     fn bounded(&self, path: &Path, boundings: &[Bounding], reading: &Reading) -> Result<(Vec<SecondMoment>, u64)> {
         let moment = |bounding: &Bounding| SecondMoment::new(self.task.dimension(), bounding.covariance_scale());
         let (mut moments, mut empty): (Vec<SecondMoment>, u64) = (boundings.iter().map(moment).collect(), 0);
-        records::features(path, &self.task, false, reading, |features| {
+        records::read(path, self.task.schema(), reading, |features| {
             let mut has_only_zeros = true;
             for (moment, &bounding) in moments.iter_mut().zip(boundings) {
-                let record = BoundedRecord::new(features.to_vec(), bounding)?;
+                let record = BoundedRecord::new(features.clone(), bounding)?;
                 has_only_zeros &= record.coordinates().iter().all(|&value| value == 0.0);
                 moment.add(&record);
             }

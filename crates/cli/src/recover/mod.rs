@@ -252,13 +252,13 @@ impl Recover {
         let mut moment = SecondMoment::of_task(task);
         let mut ordinary = SecondMoment::new(task.dimension(), 1.0);
         let mut late = false;
-        let counts = records::features(path, task, false, &self.reading, |features| {
+        let counts = records::read(path, task.schema(), &self.reading, |features| {
             late = progress.in_time().is_break();
             if late {
                 return Err(CliError::Failed("time is up".into()));
             }
-            moment.add(&task.bound(features.to_vec())?);
-            ordinary.add_coordinates(features);
+            ordinary.add_coordinates(&features);
+            moment.add(&task.bound(features)?);
             Ok(())
         });
         if late {

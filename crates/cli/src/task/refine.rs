@@ -152,8 +152,8 @@ impl Refine {
 pub(crate) fn public_sample(path: &Path, task: &Task, reading: &Reading) -> Result<(PublicSample, Counts)> {
     let mut moment = SecondMoment::of_task(task);
     let (schema, reading) = (task.schema(), reading.of_device(task.schema()));
-    let counts = records::bounded(path, schema, task.bounding(), &reading, |record| {
-        moment.add(&record);
+    let counts = records::read(path, schema, &reading, |features| {
+        moment.add(&task.bound(features)?);
         Ok(())
     })?;
     let records = moment.records();

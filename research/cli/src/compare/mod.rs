@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use clap::Args;
 use ldp_pca::privacy::{Delta, Epsilon};
-use ldp_pca::record::Bounding;
+use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::recovery::Rank;
 use ldp_pca_cli::error::{CliError, InFile as _, Result};
 use ldp_pca_cli::files;
@@ -173,8 +173,8 @@ impl Compare {
             None => inferred(path, &self.reading.opening, &self.ignore)?,
         };
         let mut values = vec![];
-        let counts = records::bounded(path, &schema, self.bounding, &self.reading, |record| {
-            values.extend_from_slice(record.coordinates());
+        let counts = records::read(path, &schema, &self.reading, |features| {
+            values.extend_from_slice(BoundedRecord::new(features, self.bounding)?.coordinates());
             Ok(())
         })?;
         let sample = Sample::new(schema.dimension(), values).in_file(path)?;
