@@ -99,9 +99,8 @@ pub struct Answer {
     pub(super) url: String,
     /// The status.
     pub status: u16,
-    /// The body as text.
-    pub text: String,
-    pub(super) body: Vec<u8>,
+    /// The body.
+    pub body: Vec<u8>,
     retry_after: Option<Duration>,
     /// Where it redirects to, in words.
     moved: Option<String>,
@@ -253,10 +252,7 @@ impl Aggregator {
         let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| until(value.to_str().ok()?));
         let moved = redirect(&url, path, &response);
         let body = response.body_mut().with_config().limit(self.largest).read_to_vec()?;
-        // What is larger is no text.
-        let text =
-            if body.len() as u64 > LARGEST_ANSWER { String::new() } else { String::from_utf8_lossy(&body).into() };
-        Ok(Answer { url, status: response.status().as_u16(), text, body, retry_after, moved })
+        Ok(Answer { url, status: response.status().as_u16(), body, retry_after, moved })
     }
 }
 
@@ -269,13 +265,13 @@ impl Answer {
     /// The answer, if it is a success and a document of an aggregator, in which `member` is `text`.
     pub(super) fn good_with(self, member: &str, text: &str) -> Result<Self> {
         let answer = self.good()?;
-        let document: Value = serde_json::from_str(&answer.text).unwrap_or_default();
+        let document: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
         if document[member] == text { Ok(answer) } else { Err(answer.refused()) }
     }
 
     /// The document that it is.
     pub fn document<T: DeserializeOwned>(&self) -> Result<T> {
-        serde_json::from_str(&self.text).map_err(|error| {
+        serde_json::from_slice(&self.body).map_err(|error| {
             let problem = printable(&error.to_string());
             CliError::Failed(format!("{} answers {}, but not as an aggregator: {problem}", self.url, self.status))
         })
@@ -286,7 +282,7 @@ impl Answer {
         if let Some(moved) = &self.moved {
             return CliError::Failed(format!("{} {moved}", self.url));
         }
-        let problem: Value = serde_json::from_str(&self.text).unwrap_or_default();
+        let problem: Value = serde_json::from_slice(&self.body).unwrap_or_default();
         let detail = problem["detail"].as_str().unwrap_or(match self.status {
             401 | 403 | 407 => "a gateway before the aggregator asks for a token or refuses it",
             429 => "a gateway limits requests: try again later",
@@ -299,7 +295,7 @@ impl Answer {
 
     /// The end of the type of the problem that the answer is.
     pub fn problem(&self) -> Option<String> {
-        let problem: Value = serde_json::from_str(&self.text).ok()?;
+        let problem: Value = serde_json::from_slice(&self.body).ok()?;
         Some(problem["type"].as_str()?.strip_prefix("urn:ldp-pca:problem:")?.to_owned())
     }
 }

@@ -29,7 +29,8 @@ impl Sessions {
         let path = format!("/sessions/{id}");
         let answer = self.0.get(&path)?.good()?;
         let url = self.0.at("");
-        let session = Session::from_json(&answer.text).map_err(|error| CliError::Failed(format!("{url}: {error}")))?;
+        let text = String::from_utf8_lossy(&answer.body);
+        let session = Session::from_json(&text).map_err(|error| CliError::Failed(format!("{url}: {error}")))?;
         if session.id() != id {
             return Err(CliError::Failed(format!(
                 "{url} returned session {} instead of {id}: its parameters were changed; nothing was sent",
