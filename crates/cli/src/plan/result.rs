@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::sample::SampleResult;
 use crate::hostile::{hostile_text, per_report};
 use crate::norms::clipping_text;
-use crate::output::{Decimal, at_most, fixed, grouped, of_structure, on_scale, plural, three_digits, wrote};
+use crate::output::{Decimal, at_most, fixed, fixed_down, grouped, of_structure, on_scale, plural, three_digits, wrote};
 use crate::task::waves_text;
 use crate::writing::Target;
 
@@ -179,15 +179,7 @@ fn shuffled_text(shuffled: &ShuffledPlan, plan: &Plan, share: Option<f64>, detai
 /// Four decimals, or three digits where these are less, rounded down: what is allowed up to a number is allowed up to
 /// the number shown.
 fn at_least(value: f64) -> String {
-    if value < 1e-3 {
-        return three_digits(value, f64::floor);
-    }
-    let shown = format!("{value:.4}");
-    match shown.parse::<f64>() {
-        // It was rounded up, by up to half a unit of the last place.
-        Ok(number) if number > value => format!("{:.4}", value - 0.75e-4),
-        _ => shown,
-    }
+    if value < 1e-3 { three_digits(value, f64::floor) } else { fixed_down(value, 4) }
 }
 
 #[cfg(test)]
