@@ -4,7 +4,6 @@ mod collections;
 mod denoising;
 mod loadings;
 mod other;
-mod patterns;
 mod progress;
 mod rank;
 mod refined;
