@@ -117,29 +117,19 @@ impl<'a> BatchRandomizer<'a> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let per_thread = records.len().div_ceil(threads).max(1);
         let parts: Vec<_> = records.chunks(per_thread).zip(ids.chunks(per_thread)).collect();
+        let (task, seed) = (self.task, self.seed);
         let reports = on_all_cores(parts.len(), |index| {
-            let (records, ids) = parts[index];
-            randomize_part(self.task, self.seed, records, ids, first + (index * per_thread) as u64)
+            let mut rng = system_rng()?;
+            let ((records, ids), start) = (parts[index], first + (index * per_thread) as u64);
+            let records = records.iter().zip(ids).zip(start..);
+            let reports = records.map(|((record, id), position)| match seed {
+                None => task.randomize_with_rng(record, *id, &mut rng),
+                Some(seed) => task.randomize_with_rng(record, *id, &mut insecure_rng(seed, position)),
+            });
+            reports.collect::<core::result::Result<Vec<_>, RandomizeError>>()
         })?;
         Ok(reports.into_iter().flatten().collect())
     }
-}
-
-fn randomize_part(
-    task: &Task,
-    seed: Option<u64>,
-    records: &[BoundedRecord],
-    ids: &[Option<ReportId>],
-    start: u64,
-) -> core::result::Result<Vec<Report>, RandomizeError> {
-    let mut rng = system_rng()?;
-    let records = records.iter().zip(ids).zip(start..);
-    records
-        .map(|((record, id), position)| match seed {
-            None => task.randomize_with_rng(record, *id, &mut rng),
-            Some(seed) => task.randomize_with_rng(record, *id, &mut insecure_rng(seed, position)),
-        })
-        .collect()
 }
 
 /// The ids of a file, each for one report.

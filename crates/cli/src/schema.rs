@@ -15,7 +15,8 @@ use super::error::{CliError, Result};
 use super::files;
 use super::output::{Format, first, fitted, grouped, note, plural, wrote};
 use super::records::{self, Opening, RecordFile, Row, looks_like_names};
-use super::table::{Align, Table};
+use super::table::Align::{Left, Right};
+use super::table::Table;
 use super::writing::{self, Kind, Target};
 
 #[derive(Subcommand)]
@@ -212,12 +213,7 @@ impl InferResult {
         let [columns, features] = [(self.columns.len(), "column"), (self.features, "feature")]
             .map(|(count, what)| plural(count as u64, what));
         let mut text = format!("{} of {columns} give {features}\n\n", plural(self.rows, "row"));
-        let mut table = Table::new(vec![
-            ("column", Align::Left),
-            ("kind", Align::Left),
-            ("missing", Align::Right),
-            ("features", Align::Right),
-        ]);
+        let mut table = Table::new(vec![("column", Left), ("kind", Left), ("missing", Right), ("features", Right)]);
         for column in &self.columns {
             let cells = vec![
                 shown(&column.name, NAME_LENGTH),

@@ -348,20 +348,14 @@ impl SimulateResult {
         // One method needs no name.
         let name = |method| if self.methods.len() == 1 { "private" } else { method };
         let shares = self.methods.iter().map(|method| (name(method.method), method.share_found.as_ref()));
-        text += &self.rows(
-            shares,
-            self.first_wave_share_found.as_ref(),
-            self.non_private_share_found.as_ref(),
-            0.0,
-            tenths,
-        );
+        let [first, plain] = [&self.first_wave_share_found, &self.non_private_share_found].map(Option::as_ref);
+        text += &self.rows(shares, first, plain, 0.0, tenths);
         if details {
             let uninformed = self.random_subspace;
             text += &format!("||sin Theta||_F^2 (0 is the same subspace, {uninformed:.2} a random one)\n");
             let errors = self.methods.iter().map(|method| (name(method.method), Some(&method.sin_theta_squared)));
-            let non_private = Some(&self.non_private);
-            text +=
-                &self.rows(errors, self.first_wave.as_ref(), non_private, uninformed, |error| format!("{error:.4}"));
+            let (first, plain) = (self.first_wave.as_ref(), Some(&self.non_private));
+            text += &self.rows(errors, first, plain, uninformed, |error| format!("{error:.4}"));
         }
         text.extend(self.waves.as_ref().map(|waves| waves_text(waves, self.sample.is_some())));
         text.extend(self.guarantee.map(|guarantee| format!("guarantee       {guarantee}\n")));
