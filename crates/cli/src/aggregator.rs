@@ -234,12 +234,7 @@ impl Aggregator {
         }
     }
 
-    fn ask_once(
-        &self,
-        method: &str,
-        path: &str,
-        content: Option<(&str, &[u8])>,
-    ) -> core::result::Result<Answer, ureq::Error> {
+    fn ask_once(&self, method: &str, path: &str, content: Option<(&str, &[u8])>) -> Result<Answer, ureq::Error> {
         let url = self.at(path);
         let mut request = Request::builder().method(method).uri(&url);
         if let Some(token) = &self.token {

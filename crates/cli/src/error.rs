@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 
 use super::remedy;
 
-/// The result of a command.
-pub type Result<T> = core::result::Result<T, CliError>;
+/// The result of a command, or of a part of it.
+pub type Result<T, E = CliError> = core::result::Result<T, E>;
 
 /// A failure, with the place where it happened.
 #[derive(Debug, thiserror::Error)]
@@ -196,7 +196,7 @@ pub trait InFile<T> {
     fn in_file(self, path: &Path) -> Result<T>;
 }
 
-impl<T, E: Display> InFile<T> for core::result::Result<T, E> {
+impl<T, E: Display> InFile<T> for Result<T, E> {
     fn in_file(self, path: &Path) -> Result<T> {
         self.map_err(|error| CliError::file(path, error))
     }

@@ -106,7 +106,7 @@ pub(super) fn parsed<T, E: Display>(
     path: &Path,
     content: &[u8],
     needed: Needed,
-    parse: impl FnOnce(&str) -> core::result::Result<T, E>,
+    parse: impl FnOnce(&str) -> Result<T, E>,
 ) -> Result<T> {
     needed.check(path, content)?;
     parse(str::from_utf8(unmarked(content)).in_file(path)?).map_err(|error| match Kind::of(content) {

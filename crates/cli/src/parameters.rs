@@ -18,17 +18,17 @@ use super::error::{CliError, Result};
 use super::output::{Decimal, note};
 use super::usage::{no_number, no_whole_number};
 
-fn number(text: &str) -> core::result::Result<f64, String> {
+fn number(text: &str) -> Result<f64, String> {
     f64::from_str(text).map_err(|_| no_number(text))
 }
 
 /// Parses epsilon.
-pub fn epsilon(text: &str) -> core::result::Result<Epsilon, String> {
+pub fn epsilon(text: &str) -> Result<Epsilon, String> {
     Epsilon::new(number(text)?).map_err(|error| error.to_string())
 }
 
 /// Parses delta.
-pub fn delta(text: &str) -> core::result::Result<Delta, String> {
+pub fn delta(text: &str) -> Result<Delta, String> {
     Delta::new(number(text)?).map_err(|error| error.to_string())
 }
 
@@ -60,24 +60,24 @@ pub(super) fn warn_of_delta(delta: Option<Delta>) {
 }
 
 /// Parses the number of components.
-pub fn rank(text: &str) -> core::result::Result<Rank, String> {
+pub fn rank(text: &str) -> Result<Rank, String> {
     let rank = usize::from_str(text).map_err(|_| no_whole_number(text))?;
     Rank::new(rank).map_err(|error| error.to_string())
 }
 
 /// Parses a penalty.
-pub(super) fn penalty(text: &str) -> core::result::Result<Penalty, String> {
+pub(super) fn penalty(text: &str) -> Result<Penalty, String> {
     Penalty::new(number(text)?).map_err(|error| error.to_string())
 }
 
 /// Parses a positive number of seconds.
-pub fn seconds(text: &str) -> core::result::Result<f64, String> {
+pub fn seconds(text: &str) -> Result<f64, String> {
     let value = number(text)?;
     if value > 0.0 { Ok(value) } else { Err(format!("{} is not a positive number of seconds", Decimal(value))) }
 }
 
 /// Parses a rate between 0 and 1.
-pub(super) fn rate(text: &str) -> core::result::Result<f64, String> {
+pub(super) fn rate(text: &str) -> Result<f64, String> {
     let value = number(text)?;
     if value > 0.0 && value < 1.0 {
         Ok(value)
@@ -91,7 +91,7 @@ pub(super) fn rate(text: &str) -> core::result::Result<f64, String> {
 pub(super) struct Eigenvalues(pub(super) Vec<f64>);
 
 /// Parses numbers separated by commas.
-pub(super) fn eigenvalues(text: &str) -> core::result::Result<Eigenvalues, String> {
+pub(super) fn eigenvalues(text: &str) -> Result<Eigenvalues, String> {
     let entry = |(index, part): (usize, &str)| match number(part.trim()) {
         Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
         Ok(value) => {
@@ -100,7 +100,7 @@ pub(super) fn eigenvalues(text: &str) -> core::result::Result<Eigenvalues, Strin
         }
         Err(problem) => Err(format!("entry {}: {problem}; give numbers separated by commas, as 0.6,0.2", index + 1)),
     };
-    text.split(',').enumerate().map(entry).collect::<core::result::Result<_, _>>().map(Eigenvalues)
+    text.split(',').enumerate().map(entry).collect::<Result<_, _>>().map(Eigenvalues)
 }
 
 /// Parses a number of at least 1.
@@ -109,7 +109,7 @@ pub(super) fn count() -> RangedU64ValueParser {
 }
 
 /// Parses a number of features.
-pub(super) fn dimension(text: &str) -> core::result::Result<usize, String> {
+pub(super) fn dimension(text: &str) -> Result<usize, String> {
     let value = usize::from_str(text).map_err(|_| no_whole_number(text))?;
     match value {
         1..=MAX_DIMENSION => Ok(value),
@@ -123,7 +123,7 @@ pub(super) fn candidates() -> RangedI64ValueParser<u32> {
 }
 
 /// Parses `unit-norm` or `clip:R`.
-pub fn bounding(text: &str) -> core::result::Result<Bounding, String> {
+pub fn bounding(text: &str) -> Result<Bounding, String> {
     match text.split_once(':') {
         None if text == "unit-norm" => Ok(Bounding::UnitNorm),
         Some(("clip", radius)) => Ok(Bounding::Clip { radius: self::radius(radius)? }),
@@ -132,12 +132,12 @@ pub fn bounding(text: &str) -> core::result::Result<Bounding, String> {
 }
 
 /// Parses a clipping radius.
-pub(super) fn radius(text: &str) -> core::result::Result<Radius, String> {
+pub(super) fn radius(text: &str) -> Result<Radius, String> {
     Radius::new(number(text)?).map_err(|error| error.to_string())
 }
 
 /// Parses the weight of centring.
-fn centring(text: &str) -> core::result::Result<Centring, String> {
+fn centring(text: &str) -> Result<Centring, String> {
     Centring::new(number(text)?).map_err(|error| error.to_string())
 }
 

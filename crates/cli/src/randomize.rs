@@ -126,7 +126,7 @@ impl<'a> BatchRandomizer<'a> {
                 None => task.randomize_with_rng(record, *id, &mut rng),
                 Some(seed) => task.randomize_with_rng(record, *id, &mut insecure_rng(seed, position)),
             });
-            reports.collect::<core::result::Result<Vec<_>, RandomizeError>>()
+            reports.collect::<Result<Vec<_>, RandomizeError>>()
         })?;
         Ok(reports.into_iter().flatten().collect())
     }

@@ -242,7 +242,7 @@ impl RecordFile {
     }
 
     /// A sample of its rows, for a schema that is to be public.
-    pub(super) fn sample(&self, options: InferenceOptions) -> core::result::Result<Sample, SchemaError> {
+    pub(super) fn sample(&self, options: InferenceOptions) -> Result<Sample, SchemaError> {
         match &self.rows {
             Rows::Text(rows) => Sample::of_text(rows, options),
             Rows::Npy(_) => Sample::new(&self.columns(), options, self.notation()),

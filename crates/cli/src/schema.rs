@@ -87,7 +87,7 @@ const UNSEEN: [Choice<Unseen>; 2] = [
 ];
 
 /// Reads the value of `--categories`.
-fn listed(text: &str) -> core::result::Result<(String, Vec<String>), &'static str> {
+fn listed(text: &str) -> Result<(String, Vec<String>), &'static str> {
     let (column, values) = text.split_once('=').ok_or("give a column and its values, as plan=free,paid")?;
     let reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(values.as_bytes());
     let records: Vec<_> = reader.into_records().flatten().collect();

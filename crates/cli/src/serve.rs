@@ -162,7 +162,7 @@ impl Settings {
 
 /// The settings of this text in TOML, or what is wrong with it and where. That never quotes a line, which may hold a
 /// token.
-pub fn parse_settings(text: &str) -> core::result::Result<ServerConfig, String> {
+pub fn parse_settings(text: &str) -> Result<ServerConfig, String> {
     toml::from_str(text).map_err(|error: toml::de::Error| {
         let start = error.span().map_or(0, |span| span.start).min(text.len());
         let before = text.get(..start).unwrap_or(text);
@@ -186,7 +186,7 @@ fn set<T: Clone>(field: &mut T, given: &Option<T>) {
     }
 }
 
-pub(super) fn log_format(text: &str) -> core::result::Result<LogFormat, String> {
+pub(super) fn log_format(text: &str) -> Result<LogFormat, String> {
     match text {
         "pretty" => Ok(LogFormat::Pretty),
         "json" => Ok(LogFormat::Json),

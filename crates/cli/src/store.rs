@@ -400,7 +400,7 @@ fn check(folders: &[&Path]) -> Result<()> {
 /// Runs some work, with a progress bar over the bytes that it reads.
 fn with_bar<T>(
     label: &'static str,
-    work: impl FnOnce(maintenance::Progress<'_>) -> core::result::Result<T, ldp_pca_server::StoreError>,
+    work: impl FnOnce(maintenance::Progress<'_>) -> Result<T, ldp_pca_server::StoreError>,
 ) -> Result<T> {
     let bar = reading(label, 0);
     work(&mut |done, total| {

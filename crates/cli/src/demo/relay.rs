@@ -31,7 +31,7 @@ const BETWEEN: Duration = Duration::from_millis(400);
 pub(super) struct Relaying {
     url: String,
     stop: oneshot::Sender<()>,
-    serving: JoinHandle<core::result::Result<(), RelayError>>,
+    serving: JoinHandle<Result<(), RelayError>>,
     _folder: TempDir,
 }
 

@@ -74,10 +74,7 @@ impl SecondSums<'_> {
         self.answer(|second| sample.answer(task, second, self.rank))
     }
 
-    fn answer<T>(
-        &self,
-        put_together: impl FnOnce((&Aggregate, &Task)) -> core::result::Result<T, RefineError>,
-    ) -> Result<T> {
+    fn answer<T>(&self, put_together: impl FnOnce((&Aggregate, &Task)) -> Result<T, RefineError>) -> Result<T> {
         let aggregate = files::aggregate(self.aggregate, &self.task, "--refined-task")?;
         put_together((&aggregate, &self.task)).map_err(|error| match error {
             RefineError::Aggregate(_) | RefineError::Directions(_) | RefineError::NotFinite => {

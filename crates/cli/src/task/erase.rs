@@ -43,7 +43,7 @@ pub(crate) struct Erase {
     format: Format,
 }
 
-fn digest(text: &str) -> core::result::Result<TaskDigest, String> {
+fn digest(text: &str) -> Result<TaskDigest, String> {
     text.parse::<TaskDigest>().map_err(|error| format!("{error} (`ldp-pca inspect` shows that of a task's file)"))
 }
 

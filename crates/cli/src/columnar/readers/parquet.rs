@@ -20,19 +20,19 @@ pub(super) struct Parquet(ParquetRecordBatchReaderBuilder<Pages>);
 
 impl Parquet {
     /// One of records. Its columns have the types that Arrow's writers note, dictionaries among them.
-    pub(super) fn of_records(pages: Pages) -> core::result::Result<Self, String> {
+    pub(super) fn of_records(pages: Pages) -> Result<Self, String> {
         let problem = "it is not a readable Parquet file: it is damaged, cut or encrypted";
         Self::new(pages, ArrowReaderOptions::new(), problem)
     }
 
     /// One of reports. Its columns have the types of Parquet alone: those of binary are two.
-    pub(super) fn of_reports(pages: Pages) -> core::result::Result<Self, String> {
+    pub(super) fn of_reports(pages: Pages) -> Result<Self, String> {
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let problem = "the Parquet file cannot be read: it was cut, altered or encrypted; write it again";
         Self::new(pages, options, problem)
     }
 
-    fn new(pages: Pages, options: ArrowReaderOptions, problem: &str) -> core::result::Result<Self, String> {
+    fn new(pages: Pages, options: ArrowReaderOptions, problem: &str) -> Result<Self, String> {
         let metadata = decoded(|| ArrowReaderMetadata::load(&pages, options)).ok_or(problem)?;
         if follows_another(&pages, metadata.metadata()) {
             return Err(JOINED.to_owned());

@@ -76,7 +76,7 @@ pub(crate) fn write_reports<T>(
 }
 
 /// The place of the column, and the bytes of a row, where all have as many.
-fn column(schema: &Schema) -> core::result::Result<(usize, usize), String> {
+fn column(schema: &Schema) -> Result<(usize, usize), String> {
     // Without the others' names, which may be those of records.
     let place = schema.fields().iter().position(|field| field.name() == COLUMN).ok_or_else(|| {
         let count = schema.fields().len();
@@ -96,7 +96,7 @@ fn column(schema: &Schema) -> core::result::Result<(usize, usize), String> {
 }
 
 /// The bytes of each row.
-fn rows(batch: &RecordBatch) -> core::result::Result<Vec<&[u8]>, ()> {
+fn rows(batch: &RecordBatch) -> Result<Vec<&[u8]>, ()> {
     let column: &dyn Array = batch.columns().first().ok_or(())?;
     if let Some(column) = column.as_fixed_size_binary_opt() {
         return Ok(column.iter().map(Option::unwrap_or_default).collect());
