@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use ldp_pca::task::TaskDigest;
-use ldp_pca_server::maintenance::{self, Acknowledged, BackedUp, Exported, MergedTask, Repaired, Verified};
-use ldp_pca_server::{AuditLine, AuditLog};
+use ldp_pca_server::maintenance::{self, Acknowledged, BackedUp, Exported, MergedTask, Progress, Repaired, Verified};
+use ldp_pca_server::{AuditLine, AuditLog, StoreError};
 use serde::Serialize;
 
 use super::columnar::write_reports;
@@ -398,10 +398,7 @@ fn check(folders: &[&Path]) -> Result<()> {
 }
 
 /// Runs some work, with a progress bar over the bytes that it reads.
-fn with_bar<T>(
-    label: &'static str,
-    work: impl FnOnce(maintenance::Progress<'_>) -> Result<T, ldp_pca_server::StoreError>,
-) -> Result<T> {
+fn with_bar<T>(label: &'static str, work: impl FnOnce(Progress<'_>) -> Result<T, StoreError>) -> Result<T> {
     let bar = reading(label, 0);
     work(&mut |done, total| {
         bar.set_length(total);

@@ -31,12 +31,12 @@ use self::other::OtherArguments;
 use self::progress::Progress;
 use self::rank::RankChoice;
 use self::refined::RefinedArguments;
-use self::selection::SelectionArguments;
 use self::sparse::SparseArguments;
 use super::aggregator;
 use super::error::{CliError, Result};
 use super::hostile::HostileArguments;
 use super::output::{Details, Format};
+use super::parameters;
 use super::records::{self, Reading};
 use super::remedy;
 use super::writing::{self, Target};
@@ -70,8 +70,12 @@ pub(super) struct Recover {
     rank: RankChoice,
     #[command(flatten)]
     sparse: SparseArguments,
-    #[command(flatten)]
-    selection: SelectionArguments,
+    /// Name the features that take part, at this false-discovery rate
+    ///
+    /// Those whose covariances with the others are not all zero (only of a task that clips, with centring)
+    #[arg(long, value_name = "RATE", value_parser = parameters::rate, help_heading = "Features")]
+    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "0.1")]
+    select: Option<f64>,
     /// Redraw the known noise, for an interval of the error
     ///
     /// This many times: at least 20, better 200 or more. It also gives the stability of the support
@@ -139,7 +143,7 @@ impl Recover {
     pub(super) fn run(self) -> Result<()> {
         let started = Instant::now();
         let tasks = collections::tasks(&self.task)?;
-        self.selection.check(&tasks[0])?;
+        selection::check(self.select, &tasks[0])?;
         if let RankChoice::Given(rank) = self.rank {
             rank.check(tasks[0].dimension()).map_err(CliError::usage)?;
         }
@@ -240,7 +244,7 @@ impl Recover {
             predict: true,
             bootstrap: self.bootstrap,
             hostile: Some(self.hostile.reports),
-            select: self.selection.select,
+            select: self.select,
             ..Question::new(rank)
         };
         Ok(ask(&question, reports, covariance, &mut |step| progress.watch(step))?)

@@ -1,34 +1,19 @@
 //! The features that take part in the components, at a stated false-discovery rate.
 
-use clap::Args;
 use ldp_pca::internal::recovery::{FeatureTest, Selection};
 use ldp_pca::task::Task;
 
 use crate::error::{CliError, Result};
 use crate::output::Decimal;
-use crate::parameters;
 
-/// The argument.
-#[derive(Args)]
-pub(super) struct SelectionArguments {
-    /// Name the features that take part, at this false-discovery rate
-    ///
-    /// Those whose covariances with the others are not all zero (only of a task that clips, with centring)
-    #[arg(long, value_name = "RATE", value_parser = parameters::rate, help_heading = "Features")]
-    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "0.1")]
-    pub(super) select: Option<f64>,
-}
-
-impl SelectionArguments {
-    /// Refuses a task whose reports do not say what features covary.
-    pub(super) fn check(&self, task: &Task) -> Result<()> {
-        match FeatureTest::objection(task).filter(|_| self.select.is_some()) {
-            Some(objection) => Err(CliError::usage(format!(
-                "--select is not for this task: {objection}. Collect with a task of `task new --centre --bounding \
-                 clip:R`, with an R that few records exceed, or leave --select out"
-            ))),
-            None => Ok(()),
-        }
+/// Refuses a task whose reports do not say what features covary, where they are to be selected at a `rate`.
+pub(super) fn check(rate: Option<f64>, task: &Task) -> Result<()> {
+    match FeatureTest::objection(task).filter(|_| rate.is_some()) {
+        Some(objection) => Err(CliError::usage(format!(
+            "--select is not for this task: {objection}. Collect with a task of `task new --centre --bounding clip:R`, \
+             with an R that few records exceed, or leave --select out"
+        ))),
+        None => Ok(()),
     }
 }
 
