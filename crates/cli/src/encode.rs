@@ -75,18 +75,19 @@ impl Encode {
         note("note: these features are as private as the records");
         let beside = Features { dimension: task.dimension(), bounded: self.bounded };
         let result = Written { counts, beside, seconds: started.elapsed().as_secs_f64(), output: self.output };
-        self.format.print(&result, |result| result.text(&plural(task.dimension() as u64, "feature")))
+        let features = plural(task.dimension() as u64, "feature");
+        self.format.print(&result, |result| result.text(("record", &features), "", "are 0"))
     }
 }
 
 impl<T> Written<T> {
-    /// In words, where each record has so many features or scores.
-    pub(super) fn text(&self, what: &str) -> String {
+    /// In words: how many there are of a unit that has so much, what they promise, and what missing values do.
+    pub(super) fn text(&self, (unit, what): (&str, &str), promise: &str, missing: &str) -> String {
         let Self { counts, seconds, output, .. } = self;
-        let mut text = format!("{} of {what} in {seconds:.1} s\n", plural(counts.records, "record"));
+        let mut text = format!("{} of {what} in {seconds:.1} s\n{promise}", plural(counts.records, unit));
         text += &counts.unread_text();
         if counts.missing > 0 {
-            text += &format!("{}, which are 0\n", plural(counts.missing, "missing value"));
+            text += &format!("{}, which {missing}\n", plural(counts.missing, "missing value"));
         }
         text + &format!("wrote {output}\n")
     }

@@ -14,11 +14,12 @@ use ldp_pca::task::Task;
 use serde::Serialize;
 
 use super::aggregator::{self, Aggregator, DEFAULT_PATIENCE, IssuedIds, token};
+use super::encode::Written;
 use super::error::{CliError, InFile as _, Result};
 use super::files;
-use super::output::{Format, grouped, note, plural};
+use super::output::{Format, grouped, note};
 use super::parallel::on_all_cores;
-use super::records::{self, Counts, Reading};
+use super::records::{self, Reading};
 use super::writing::{Kind, Output, Target};
 
 #[derive(Args)]
@@ -59,16 +60,13 @@ pub(super) struct Randomize {
     format: Format,
 }
 
+/// What programs are told of the reports.
 #[derive(Serialize)]
-struct RandomizeResult {
-    #[serde(flatten)]
-    counts: Counts,
+struct Randomized {
     report_bytes: usize,
     /// `None` for reports that follow from a seed.
     guarantee: Option<Guarantee>,
     private: bool,
-    seconds: f64,
-    output: Target,
 }
 
 /// The randomization of records: many at a time, on all cores.
@@ -180,34 +178,14 @@ impl Randomize {
         })?;
         write(&batch)?;
         output.finish()?;
-        let result = RandomizeResult {
-            counts,
-            report_bytes: report_bytes(&task),
-            guarantee: self.insecure_seed.is_none().then(|| task.guarantee()),
-            private: self.insecure_seed.is_none(),
-            seconds: started.elapsed().as_secs_f64(),
-            output: self.output,
-        };
+        let guarantee = self.insecure_seed.is_none().then(|| task.guarantee());
+        let beside = Randomized { report_bytes: report_bytes(&task), guarantee, private: guarantee.is_some() };
+        let result = Written { counts, beside, seconds: started.elapsed().as_secs_f64(), output: self.output };
         self.format.print(&result, |result| {
-            let counts = &result.counts;
-            let mut text = format!(
-                "{} of {} bytes in {:.1} s\n{}\n",
-                plural(counts.records, "report"),
-                result.report_bytes,
-                result.seconds,
-                result.guarantee.map_or_else(
-                    || "none is private: they follow from a seed".to_owned(),
-                    |guarantee| format!("each gives {guarantee}")
-                )
-            );
-            text += &counts.unread_text();
-            if counts.missing > 0 {
-                text += &format!(
-                    "{}, which contribute nothing (no report contains this count)\n",
-                    plural(counts.missing, "missing value")
-                );
-            }
-            text + &format!("wrote {}\n", result.output)
+            let bytes = format!("{} bytes", result.beside.report_bytes);
+            let promise = guarantee.map(|guarantee| format!("each gives {guarantee}\n"));
+            let promise = promise.as_deref().unwrap_or("none is private: they follow from a seed\n");
+            result.text(("report", &bytes), promise, "contribute nothing (no report contains this count)")
         })
     }
 }

@@ -50,6 +50,6 @@ impl Scores {
         note("note: these scores are as private as the records");
         let (beside, seconds) = (BTreeMap::from([("rank", rank)]), started.elapsed().as_secs_f64());
         let result = Written { counts, beside, seconds, output: self.output };
-        self.format.print(&result, |result| result.text(&plural(rank as u64, "score")))
+        self.format.print(&result, |result| result.text(("record", &plural(rank as u64, "score")), "", "are 0"))
     }
 }
