@@ -1,6 +1,7 @@
 //! The `randomize` command: reports from records.
 
 use std::collections::HashSet;
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -75,6 +76,9 @@ pub(super) struct BatchRandomizer<'a> {
     seed: Option<u64>,
     ids: Ids<'a>,
     done: u64,
+    waiting: Vec<BoundedRecord>,
+    /// How many wait before they are randomized.
+    most: usize,
 }
 
 /// Where the ids of reports come from.
@@ -88,18 +92,25 @@ pub(super) enum Ids<'a> {
 }
 
 /// The most records that are randomized together, and the most bytes their reports may take.
-pub(super) const BATCH: usize = 4096;
+const BATCH: usize = 4096;
 const BATCH_BYTES: usize = 64 << 20;
 
 impl<'a> BatchRandomizer<'a> {
     /// With randomness from the system, or (for tests) from `seed` and the record's position.
     pub(super) fn new(task: &'a Task, seed: Option<u64>, ids: Ids<'a>) -> Self {
-        Self { task, seed, ids, done: 0 }
+        let most = (BATCH_BYTES / report_bytes(task)).clamp(1, BATCH);
+        Self { task, seed, ids, done: 0, waiting: vec![], most }
     }
 
-    /// One report per record, in their order.
-    pub(super) fn randomize(&mut self, records: &[BoundedRecord]) -> Result<Vec<Report>> {
-        let first = self.done;
+    /// Takes a record, and gives the reports of all that wait once they are many.
+    pub(super) fn add(&mut self, record: BoundedRecord) -> Result<Vec<Report>> {
+        self.waiting.push(record);
+        if self.waiting.len() < self.most { Ok(vec![]) } else { self.rest() }
+    }
+
+    /// One report per record that waits, in their order.
+    pub(super) fn rest(&mut self) -> Result<Vec<Report>> {
+        let (records, first) = (mem::take(&mut self.waiting), self.done);
         self.done += records.len() as u64;
         let ids: Vec<Option<ReportId>> = match &mut self.ids {
             Ids::Own => vec![None; records.len()],
@@ -162,21 +173,11 @@ impl Randomize {
             (None, None) => Ids::Own,
         };
         let mut randomizer = BatchRandomizer::new(&task, self.insecure_seed, ids);
-        let mut write = |batch: &[BoundedRecord]| -> Result<()> {
-            randomizer.randomize(batch)?.iter().try_for_each(|report| output.put(&report.to_bytes()))
-        };
-        let size = (BATCH_BYTES / report_bytes(&task)).clamp(1, BATCH);
-        let mut batch = Vec::with_capacity(size);
+        let mut write = |reports: Vec<Report>| reports.iter().try_for_each(|report| output.put(&report.to_bytes()));
         let (schema, reading) = (task.schema(), self.reading.of_device(task.schema()));
-        let counts = records::read(&self.records, schema, &reading, |features| {
-            batch.push(task.bound(features)?);
-            if batch.len() == size {
-                write(&batch)?;
-                batch.clear();
-            }
-            Ok(())
-        })?;
-        write(&batch)?;
+        let take = |features| write(randomizer.add(task.bound(features)?)?);
+        let counts = records::read(&self.records, schema, &reading, take)?;
+        write(randomizer.rest()?)?;
         output.finish()?;
         let guarantee = self.insecure_seed.is_none().then(|| task.guarantee());
         let beside = Randomized { report_bytes: report_bytes(&task), guarantee, private: guarantee.is_some() };

@@ -24,7 +24,7 @@ use crate::aggregator::{Aggregator, token};
 use crate::error::{CliError, InFile as _, Result};
 use crate::output::{bar, fitted, plural, print_line};
 use crate::parameters;
-use crate::randomize::{BATCH, BatchRandomizer, Ids};
+use crate::randomize::{BatchRandomizer, Ids};
 use crate::records::{self, Opening, Reading};
 use crate::recover::RecoverResult;
 use crate::schema::inferred;
@@ -138,12 +138,12 @@ impl Demo {
             task: &task,
             randomizer: BatchRandomizer::new(&task, None, Ids::Issued(&aggregator)),
             reference: SecondMoment::of_task(&task),
-            waiting: Vec::with_capacity(BATCH),
             aggregator: &aggregator,
             sent: 0,
         };
         self.collect(&mut collection)?;
-        collection.send()?;
+        let rest = collection.randomizer.rest()?;
+        collection.send(&rest)?;
         print_line(format_args!(
             "collected   {} of {} bytes over HTTP, {:.1} s after the start",
             plural(collection.sent, "report"),
@@ -211,7 +211,6 @@ struct Participants<'a> {
     task: &'a Task,
     randomizer: BatchRandomizer<'a>,
     reference: SecondMoment,
-    waiting: Vec<BoundedRecord>,
     /// With the token that buys more ids at once than a visitor gets.
     aggregator: &'a Aggregator,
     sent: u64,
@@ -220,17 +219,11 @@ struct Participants<'a> {
 impl Participants<'_> {
     fn add(&mut self, record: BoundedRecord) -> Result<()> {
         self.reference.add(&record);
-        self.waiting.push(record);
-        if self.waiting.len() == BATCH { self.send() } else { Ok(()) }
+        let reports = self.randomizer.add(record)?;
+        self.send(&reports)
     }
 
-    /// Randomizes what waits and posts it.
-    fn send(&mut self) -> Result<()> {
-        if self.waiting.is_empty() {
-            return Ok(());
-        }
-        let reports = self.randomizer.randomize(&self.waiting)?;
-        self.waiting.clear();
+    fn send(&mut self, reports: &[Report]) -> Result<()> {
         let task = self.task.digest();
         for reports in reports.chunks(PER_REQUEST) {
             let body: Vec<u8> = reports.iter().flat_map(Report::to_bytes).collect();

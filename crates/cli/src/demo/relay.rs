@@ -83,7 +83,8 @@ fn send_users(url: &str, task: &Task, ended: &Receiver<()>) -> Result<()> {
     let mut rng = ChaCha12Rng::seed_from_u64(2);
     while ended.recv_timeout(BETWEEN) == Err(RecvTimeoutError::Timeout) {
         let features = task.schema().encode_numbers(&LeisureSurvey::answers(&mut rng));
-        for report in randomizer.randomize(&[task.bound(features)?])? {
+        let full = randomizer.add(task.bound(features)?)?;
+        for report in full.into_iter().chain(randomizer.rest()?) {
             let sealed = key.seal(task.digest(), &report.to_bytes()).map_err(CliError::failed)?;
             relay.send_sealed(&sealed)?.good()?;
         }
