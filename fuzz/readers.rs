@@ -7,7 +7,7 @@ use std::path::Path;
 use ldp_pca::internal::schema::NumberForms;
 use ldp_pca_cli::error::{CliError, Result};
 use ldp_pca_cli::records::{Opening, RecordFile, Row};
-use ldp_pca_records::Header;
+use ldp_pca_records::{Header, Row as TextRow};
 
 /// The name of a file in messages.
 pub(crate) const NAME: &str = "fuzzed";
@@ -57,8 +57,8 @@ pub(crate) fn read(file: RecordFile) -> Result<Records> {
     };
     file.for_each(|line, row| {
         match row {
-            Row::Text(_, Some(problem)) => found.rows.push((line, Err(problem.to_owned()))),
-            Row::Text(fields, None) => found.rows.push((line, Ok(fields.iter().map(ToOwned::to_owned).collect()))),
+            Row::Text(TextRow { problem: Some(problem), .. }) => found.rows.push((line, Err(problem))),
+            Row::Text(row) => found.rows.push((line, Ok(row.cells.iter().map(ToOwned::to_owned).collect()))),
             Row::Numbers(numbers) => found.numbers.push(numbers.to_vec()),
         }
         if found.rows.len() > MOST_ROWS { Err(CliError::failed("enough rows")) } else { Ok(()) }

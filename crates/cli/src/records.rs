@@ -11,8 +11,8 @@ use ldp_pca::internal::schema::{Dialect, Fit, NumberForms, positional_name};
 use ldp_pca::schema::infer::InferenceOptions;
 use ldp_pca::schema::{Column, ColumnKind, Schema, SchemaError};
 use ldp_pca_records::{
-    FileFormat, Layout, Notation, OptionNames, Problem, Row as TextRow, Sample, TextOptions, TextRows, has_names_of,
-    named_tab, no_table, parse_separator, separator_name, start_of,
+    FileFormat, Layout, Notation, OptionNames, Problem, Sample, TextOptions, TextRows, has_names_of, named_tab,
+    no_table, parse_separator, separator_name, start_of,
 };
 pub(super) use ldp_pca_records::{Header, is_header_of, looks_like_names};
 use serde::Serialize;
@@ -303,7 +303,7 @@ impl RecordFile {
         match self.rows {
             Rows::Text(mut rows) => {
                 while let Some(row) = rows.next_row().map_err(|problem| problem_of(&path, problem))? {
-                    visit(row.line, Row::Text(row.cells, row.problem.as_deref()))?;
+                    visit(row.line, Row::Text(row))?;
                 }
             }
             Rows::Npy(mut rows) => {
@@ -405,10 +405,7 @@ fn read_once(
     };
     file.for_each(|line, row| {
         let features = match row {
-            Row::Text(cells, problem) => {
-                let row = TextRow { line, cells, problem: problem.map(ToOwned::to_owned) };
-                layout.encode(schema, &row, &mut fit)
-            }
+            Row::Text(row) => layout.encode(schema, &row, &mut fit),
             Row::Numbers(numbers) => layout.encode_numbers(schema, (line, numbers), &mut fit),
         };
         held.push(features);

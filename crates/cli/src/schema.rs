@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use ldp_pca::internal::schema::{NumberForms, Oddity, Warning};
 use ldp_pca::schema::infer::{InferenceOptions, Inferred, Scaling};
 use ldp_pca::schema::{Column, ColumnKind, Schema, SchemaError, Unseen};
-use ldp_pca_records::{Header, Sample, SampleError};
+use ldp_pca_records::{Header, Row as TextRow, Sample, SampleError};
 use serde::Serialize;
 
 use super::choice::{Choice, one_of};
@@ -406,8 +406,8 @@ pub fn infer_from(
     file.for_each(|line, row| {
         let texts: Vec<String>;
         let fields: Vec<&str> = match row {
-            Row::Text(_, Some(problem)) => return Err(CliError::at(path, part, line, problem)),
-            Row::Text(fields, None) => fields.iter().collect(),
+            Row::Text(TextRow { problem: Some(problem), .. }) => return Err(CliError::at(path, part, line, problem)),
+            Row::Text(TextRow { cells, .. }) => cells.iter().collect(),
             Row::Numbers(numbers) => {
                 texts = numbers.iter().map(ToString::to_string).collect();
                 texts.iter().map(String::as_str).collect()

@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{BufRead, Read as _, Seek as _};
 use std::path::Path;
 
-use ldp_pca_records::{FileFormat, StringRecord};
+use ldp_pca_records::{FileFormat, Row as TextRow};
 
 pub use self::readers::for_each_report_batch;
 pub(super) use self::readers::{open, write_reports};
@@ -27,10 +27,9 @@ pub enum Content {
 }
 
 /// One row of a file, of columns or of text.
-#[derive(Clone, Copy)]
 pub enum Row<'a> {
-    /// Its cells, and why it cannot be read as it stands.
-    Text(&'a StringRecord, Option<&'a str>),
+    /// Its cells.
+    Text(TextRow<'a>),
     /// Its numbers, where the file has nothing else.
     Numbers(&'a [f64]),
 }

@@ -224,9 +224,11 @@ fn read_records(path: &Path, opening: &Opening, session: &Session) -> Result<Own
         numbers.clear();
         match row {
             Row::Numbers(row) => numbers.extend_from_slice(row),
-            Row::Text(_, Some(problem)) => return refused(problem.to_owned()),
-            Row::Text(fields, None) => {
-                for (place, field) in (1..).zip(fields) {
+            Row::Text(row) => {
+                if let Some(problem) = row.problem {
+                    return refused(problem);
+                }
+                for (place, field) in (1..).zip(row.cells) {
                     if let Some(problem) = notation.problem(field) {
                         return refused(format!("field {place} has {problem}"));
                     }

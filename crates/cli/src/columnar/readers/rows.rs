@@ -4,7 +4,7 @@ use std::path::Path;
 
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, SchemaRef};
-use ldp_pca_records::{FileFormat, StringRecord};
+use ldp_pca_records::{FileFormat, Row as TextRow, StringRecord};
 
 use super::arrow::Messages;
 use super::cells::{are_numbers, cells, have_texts, numbers};
@@ -152,7 +152,7 @@ impl Rows<'_> {
             });
             self.read += 1;
             read.ok_or_else(|| damaged(path, self.read))?;
-            visit(self.read, Row::Text(&row, None))?;
+            visit(self.read, Row::Text(TextRow { line: self.read, cells: &row, problem: None }))?;
         }
         Ok(())
     }
