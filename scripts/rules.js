@@ -125,39 +125,22 @@ function production(text) {
 
 /** The paths that a `use` tree stands for: `a::{b, c::d}` is `a::b` and `a::c::d`. */
 function pathsOf(tree) {
-  const open = tree.indexOf("{");
-  if (open < 0) return [tree.replace(/\s+as\s+\w+\s*$/, "").trim()];
-  const before = tree.slice(0, open).trim();
-  const parts = [];
-  let depth = 0;
-  let part = "";
-  for (const letter of tree.slice(open + 1, tree.lastIndexOf("}"))) {
-    if (letter === "," && depth === 0) {
-      parts.push(part);
-      part = "";
-      continue;
-    }
-    depth += { "{": 1, "}": -1 }[letter] ?? 0;
-    part += letter;
-  }
-  return [...parts, part].filter((part) => part.trim()).flatMap((part) => pathsOf(before + part.trim()));
+  const list = (text) => text.split(",").map((path) => path.trim()).filter(Boolean);
+  const whole = (_, before, paths) => list(paths).map((path) => before + path).join();
+  // The innermost braces come first.
+  const flat = tree.replace(/([\w:]*)\{([^{}]*)\}/, whole);
+  return flat === tree ? list(tree.replace(/\s+as\s+\w+/g, "")) : pathsOf(flat);
 }
 
 /** The modules that each module takes names from: module -> module -> names, each from where it is declared. */
 function arrowsOf(modules) {
   const absolute = (from, path) => {
     const parts = path.split("::").map((part) => part.trim());
-    const here = [...from.path];
     if (parts[0] === "crate") return parts.slice(1);
-    if (parts[0] === "self") return [...here, ...parts.slice(1)];
-    if (parts[0] === "super") {
-      while (parts[0] === "super") {
-        parts.shift();
-        here.pop();
-      }
-      return [...here, ...parts];
-    }
-    return modules.has([...here, parts[0]].join("::")) ? [...here, ...parts] : undefined;
+    if (parts[0] === "self") return [...from.path, ...parts.slice(1)];
+    const up = parts.findIndex((part) => part !== "super");
+    if (up > 0) return [...from.path.slice(0, -up), ...parts.slice(up)];
+    return modules.has([...from.path, parts[0]].join("::")) ? [...from.path, ...parts] : undefined;
   };
   const again = new Map();
   for (const [name, module] of modules) {
@@ -201,45 +184,32 @@ function arrowsOf(modules) {
 const related = (left, right) =>
   left === "" || right === "" || left.startsWith(`${right}::`) || right.startsWith(`${left}::`);
 
-/** Groups of modules that reach each other. */
-function circlesOf(arrows) {
-  const reached = new Map();
-  for (const start of arrows.keys()) {
-    const found = new Set();
-    const visit = (name) => {
-      for (const next of arrows.get(name)?.keys() ?? []) {
-        if (found.has(next)) continue;
-        found.add(next);
-        visit(next);
-      }
-    };
-    visit(start);
-    reached.set(start, found);
+/** The modules in circles, and those between two of them: what is left without the first and the last ones. */
+function circleOf(arrows) {
+  const left = new Set(arrows.keys());
+  const isBetween = (name) => {
+    const others = [...left].filter((other) => other !== name);
+    return others.some((other) => arrows.get(name).has(other)) && others.some((other) => arrows.get(other).has(name));
+  };
+  for (let ends = [""]; ends.length > 0; ends.forEach((name) => left.delete(name))) {
+    ends = [...left].filter((name) => !isBetween(name));
   }
-  const circle = (name) => [...reached.get(name)].filter((other) => reached.get(other)?.has(name)).sort();
-  const groups = [...arrows.keys()].map(circle).filter((group) => group.length > 1);
-  return [...new Map(groups.map((group) => [group.join(), group])).values()];
+  return left;
 }
 
 function circles(packages) {
-  const found = [];
-  for (const { targets } of packages) {
-    for (const { kind, src_path: entry } of targets) {
-      if (!["lib", "cdylib", "bin"].some((one) => kind.includes(one))) continue;
-      const modules = modulesOf(entry);
-      const arrows = arrowsOf(modules);
-      const file = (name) => relative(ROOT, modules.get(name).file);
-      for (const circle of circlesOf(arrows)) {
-        const lines = circle.flatMap((from) =>
-          [...arrows.get(from)]
-            .filter(([to]) => circle.includes(to))
-            .map(([to, items]) => `    ${file(from)} -> ${file(to)}: ${[...items].sort().join(", ")}`),
-        );
-        found.push(`modules that depend on each other:\n${lines.sort().join("\n")}`);
-      }
-    }
-  }
-  return found;
+  const entries = packages.flatMap(({ targets }) => targets).filter(({ kind }) => /lib|bin/.test(kind));
+  return entries.flatMap(({ src_path: entry }) => {
+    const modules = modulesOf(entry);
+    const arrows = arrowsOf(modules);
+    const circle = circleOf(arrows);
+    const file = (name) => relative(ROOT, modules.get(name).file);
+    return [...circle].flatMap((from) =>
+      [...arrows.get(from)]
+        .filter(([to]) => circle.has(to))
+        .map(([to, items]) => `a circle of modules: ${file(from)} -> ${file(to)}: ${[...items].sort().join(", ")}`),
+    );
+  });
 }
 
 /** What modules of the library take from others that are not below them. */
