@@ -4,7 +4,6 @@
 # usage: scripts/setup.sh [PART]...   the parts:
 #   native     compiler, rustfmt, clippy, nextest, which runs the tests, cargo-deny, which checks the dependencies, and
 #              PostgreSQL, where the system's packages have it
-#   quick      the same
 #   cli        compiler
 #   page       compiler, wasm target, npm packages
 #   wasm       the same, wasm-pack and the runner of its tests, and a Chromium with its driver
@@ -34,11 +33,11 @@ JAVA_VERSION=17
 
 main() {
     local part needs=" "
-    local parts="native|quick|cli|page|wasm|browser|consumers|python|spark|spark3|docs"
+    local parts="native|cli|page|wasm|browser|consumers|python|spark|spark3|docs"
     parts+="|release|schemathesis|mutants|test"
     for part in "${@:-test}"; do
         case $part in
-            native | quick) needs+="native " ;;
+            native) needs+="native " ;;
             cli) ;;
             page | python | schemathesis | mutants) needs+="$part " ;;
             wasm) needs+="page wasm " ;;
@@ -122,7 +121,7 @@ nextest() {
     local required found
     required=$(sed -nE 's/^nextest-version = "(.+)"$/\1/p' .config/nextest.toml)
     found=$(nextest_version || true)
-    if [ -z "$found" ] || ! at_least "${found#0.}" "${required#0.}"; then
+    if ! at_least "$found" "$required"; then
         cargo_tool cargo-nextest "$required"
         found=$(nextest_version)
     fi
@@ -331,14 +330,8 @@ have() {
 # is_version 1.2.3 tool: whether `tool --version` answers exactly "tool 1.2.3" or "name 1.2.3".
 is_version() { have "$2" && [ "$("$2" --version 2>/dev/null | head -n 1 | cut -d ' ' -f 2)" = "$1" ]; }
 
-# at_least 1.95.0 1.89: whether the first version is the second or newer, by major and minor number.
-at_least() {
-    local found_major found_minor required_major required_minor
-    IFS=. read -r found_major found_minor _ <<<"$1"
-    IFS=. read -r required_major required_minor _ <<<"$2.0"
-    [ "$found_major" -gt "$required_major" ] ||
-        { [ "$found_major" -eq "$required_major" ] && [ "$found_minor" -ge "$required_minor" ]; }
-}
+# at_least 1.95.0 1.89: whether the first version is the second or newer. None is not.
+at_least() { printf '%s\n' "$2" "$1" | sort -VC; }
 
 cargo_toml_value() {
     local value
