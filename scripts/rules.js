@@ -16,8 +16,8 @@ const FLOORS = [
   ["fantope"],
   ["ldp-pca", "ldp-pca-bindgen"],
   ["ldp-pca-dps", "ldp-pca-pictures", "ldp-pca-records", "ldp-pca-simulation"],
-  ["ldp-pca-literature", "ldp-pca-page", "ldp-pca-python"],
-  ["ldp-pca-lab", "ldp-pca-server"],
+  ["ldp-pca-literature", "ldp-pca-page"],
+  ["ldp-pca-lab", "ldp-pca-python", "ldp-pca-server"],
   ["ldp-pca-cli", "ldp-pca-studies"],
   ["ldp-pca-research"],
 ];

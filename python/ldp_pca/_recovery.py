@@ -305,6 +305,8 @@ class Recovery(_Comparable):
     selection : dict or None
         With ``select``: the ``rate``, the names of the ``features`` selected, and for every feature its p-value
         (``p_values``) and the smallest rate at which it is selected (``adjusted``).
+    patterns : list of str
+        What the components are not: told from each other, or patterns of several columns. Empty where they are.
     refined : dict or None
         With a second wave: the digest of its ``task``, what both ``waves`` are predicted to do, what an answer of
         both does not have (``not_offered``), and of a public ``sample`` how far off it was found to be. Its keys are
@@ -353,6 +355,7 @@ class Recovery(_Comparable):
     held_out: dict[str, Any] | None
     rank_test: dict[str, Any] | None
     selection: dict[str, Any] | None
+    patterns: list[str]
     refined: dict[str, Any] | None
     unfinished: list[dict[str, Any]]
     seeded: bool
@@ -388,21 +391,6 @@ class Recovery(_Comparable):
             f"the first component {' and '.join(self.marks_of_mean)}: it may be the mean, of which these reports carry "
             "no estimate. A task with centring=True estimates it, and components about it"
         )
-
-    @property
-    def patterns(self) -> list[str]:
-        """What the components are not: told from each other, or patterns of several columns. Empty where they are."""
-        said = []
-        for first, last in self.ties:
-            beyond = "" if last < self.rank else ", nor from the next one, which was not asked for"
-            run = numbered(list(range(first, min(last, self.rank - 1) + 1)))
-            each = f"{run} cannot be told from each other{beyond}"
-            if first == self.rank - 1:
-                each = f"{run} cannot be told from the next one, which was not asked for"
-            said.append(f"{each}: any rotation of them fits these reports as well")
-        if self.single_columns:
-            said.append("no pattern: the components above the noise hold no more variance than single columns do")
-        return said
 
     def to_json(self) -> str:
         """Return the components as the published document (docs/reference/wire-format.md), in canonical form.

@@ -13,6 +13,7 @@ use ldp_pca::recovery::{
     Step, Stop, When, answer, principal_components,
 };
 use ldp_pca::subspace::{Subspace, SubspaceError, share_found, sin_theta_squared};
+use ldp_pca_page::{single_columns, ties};
 use nalgebra::DMatrix;
 use numpy::{PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -165,6 +166,8 @@ pub(crate) fn answered(
 ) -> PyResult<Answered<'_>> {
     let (components, marks) = (PyArray2::from_vec2(py, &answer.found.components)?, answer.marks_of_mean());
     let standing = answer.standing_out();
+    let mut patterns = ties(&answer, "component");
+    patterns.extend(single_columns(&answer, "component").map(|none| format!("no pattern: {none}")));
     // An array of them takes no text.
     answer.found.components.clear();
     let mut result = json!(answer);
@@ -176,6 +179,7 @@ pub(crate) fn answered(
     result["edge"] = json!(answer.edge());
     result["edge_beside"] = json!(answer.edge_beside_what_stands_out());
     result["standing_out"] = json!(standing);
+    result["patterns"] = json!(patterns);
     result["_all_standing"] = json!(answer.all_standing());
     result["refined"] = json!(refined);
     result["seeded"] = json!(seeded);

@@ -56,7 +56,7 @@ def test_independent_columns_are_no_pattern() -> None:
     recovery = recover(ldp_pca.aggregate(reports, task), 2, method="pca")
     assert recovery.ties == [(0, 2)]
     assert recovery.single_columns is None
-    assert "components 1 and 2 cannot be told from each other, nor from the next one" in repr(recovery)
+    assert "among components 1 to 2 and the next one, which was not asked for, neighbours cannot" in repr(recovery)
     recovery = recover(ldp_pca.aggregate(reports, task), 3, method="pca")
     assert recovery.single_columns is True
     assert "no pattern: " in repr(recovery)
