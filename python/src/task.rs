@@ -6,7 +6,7 @@ use ldp_pca::internal::mechanism::cap::MAX_CANDIDATES;
 use ldp_pca::mechanism::{MechanismFamily, MechanismSpec};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
-use ldp_pca::schema::{Column, ColumnKind, Schema};
+use ldp_pca::schema::{Column, ColumnKind, Schema, SchemaError as Problem};
 use ldp_pca::task::Folds;
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::intern;
@@ -16,9 +16,6 @@ use pyo3::types::{PyBool, PyDict, PyString, PyType};
 use crate::error::{SchemaError, TaskError, named, raised, type_name};
 use crate::parameters;
 use crate::records::Records;
-
-/// Numbers of candidates that a cap is looked for among.
-const CANDIDATES: core::ops::RangeInclusive<u32> = 2..=MAX_CANDIDATES;
 
 /// The lengths that a task about lengths asks about, each 0.84 times the one before.
 const THRESHOLDS: u32 = 64;
@@ -430,22 +427,18 @@ fn schema(columns: &Bound<'_, PyAny>) -> PyResult<Schema> {
     let list = list.iter().map(|column| dict.call1((column,))).collect::<PyResult<Vec<_>>>()?;
     let schema = if whole { dict.call1((columns,))? } else { dict.call0()? };
     schema.set_item("columns", &list)?;
-    let refused = match Schema::from_json(&text(&schema)?) {
-        Ok(schema) => return Ok(schema),
-        Err(refused) => refused,
-    };
-    // A place in a text that the caller never saw says nothing: the column that is none does.
-    let (words, line) = (refused.to_string(), " at line ");
-    // Alone an ignored one would be too few features.
+    let read = Schema::from_json(&text(&schema)?);
+    // A place in a text that the caller never saw says nothing: the column that is none does. Alone an ignored one
+    // would be too few features.
     let other = r#"{"name":"a column beside it","type":"numeric","offset":0,"scale":1}"#;
-    for (place, column) in list.iter().enumerate().filter(|_| words.contains(line)) {
-        if let Err(problem) = Schema::from_json(&format!(r#"{{"columns":[{},{other}]}}"#, text(column)?)) {
-            let problem = problem.to_string();
-            let problem = problem.trim_start_matches("not a valid schema: ").split(line).next().unwrap_or_default();
+    for (place, column) in list.iter().enumerate().filter(|_| read.is_err()) {
+        let alone = Schema::from_json(&format!(r#"{{"columns":[{},{other}]}}"#, text(column)?));
+        if let Err(Problem::Json(problem)) = alone {
+            let problem = problem.split(" at line ").next().unwrap_or_default();
             return Err(SchemaError::new_err(format!("column {}: {problem}", place + 1)));
         }
     }
-    Err(raised(refused))
+    read.map_err(raised)
 }
 
 /// `"unit-norm"`, `"clip:R"`, or the radius R.
@@ -495,7 +488,7 @@ pub(crate) fn family(
     let usable = |delta: &Result<Delta, _>| delta.as_ref().copied().unwrap_or(Delta::USUAL);
     let family = usual.with(candidates, cap, given.as_ref().map(usable)).map_err(raised)?;
     given.transpose().map_err(raised)?;
-    match candidates.filter(|count| !CANDIDATES.contains(count)) {
+    match candidates.filter(|count| !(2..=MAX_CANDIDATES).contains(count)) {
         Some(count) => Err(TaskError::new_err(format!("{count} candidates: use 2 to {MAX_CANDIDATES}"))),
         None => Ok(family),
     }
