@@ -6,13 +6,10 @@ mod collect;
 mod plan;
 #[path = "../../examples/sparse.rs"]
 mod sparse;
-#[path = "../../examples/threads.rs"]
-mod threads;
 
 #[test]
 fn every_example_runs_to_its_end() {
     collect::main().unwrap();
     plan::main().unwrap();
     sparse::main().unwrap();
-    threads::main().unwrap();
 }
