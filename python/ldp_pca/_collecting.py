@@ -11,7 +11,7 @@ from typing import Any, Callable
 from ._inputs import is_from
 from ._native import Aggregate, Collection, Task
 from ._progress import Bar, Progress, bar
-from .errors import AggregateError, LdpPcaError, SkippedReportsWarning, placed, warn
+from .errors import AggregateError, LdpPcaError, SkippedReportsWarning, warn
 
 # Bytes of a plain file that are read at a time.
 _CHUNK = 32 << 20
@@ -155,7 +155,11 @@ class _Adding:
         except LdpPcaError as error:
             if error.row is None:
                 raise
-            raise placed(error, before + error.row, place(before + error.row)) from None
+            # The same, in the caller's numbering.
+            at = before + error.row
+            moved = type(error)(f"{place(at)}: {str(error).removeprefix(f'row {error.row}: ')}")
+            moved.row = at
+            raise moved from None
         if self.first_skipped is None and collection.first_skipped is not None:
             row, problem = collection.first_skipped.removeprefix("row ").split(": ", 1)
             self.first_skipped = f"{place(before + int(row))}: {problem}"

@@ -193,22 +193,17 @@ def _checked(table: Any, named: Iterable[str]) -> Any:
     return table
 
 
-def _unwrapped(value: Any) -> Any:
-    """The value of an Arrow scalar, or of an array without dimensions; None for a masked one."""
-    if hasattr(value, "as_py"):
-        value = value.as_py()
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = None if np.ma.is_masked(value) else value.item()
-    return value
-
-
 def plain(value: Any, are_texts: bool = False) -> float | str | None:
     """A value of a record as a number or a text; NaN for a missing one, and None for anything else.
 
     A number beyond all floats is infinite, and so it is missing. Where categories ``are_texts``, so are booleans and
     whole numbers.
     """
-    value = _unwrapped(value)
+    # A scalar of Arrow, and an array without dimensions, which may be masked.
+    if hasattr(value, "as_py"):
+        value = value.as_py()
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = None if np.ma.is_masked(value) else value.item()
     if isinstance(value, str):
         return value
     if are_texts and isinstance(value, (bool, np.bool_)):
@@ -239,14 +234,6 @@ def _is_number(kind: type) -> bool:
     return not issubclass(kind, bool) and (hasattr(kind, "__float__") or hasattr(kind, "__index__"))
 
 
-def floats_of(array: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Float64 as the native part reads it: of any strides, but aligned, which a field of packed records is not."""
-    with np.errstate(all="ignore"):
-        if isinstance(array, np.ma.MaskedArray):
-            array = np.ma.filled(array.astype(np.float64), np.nan)
-        return np.require(array, dtype=np.float64, requirements=["A", "E"])
-
-
 def _numbers(array: np.ndarray[Any, Any]) -> Any:
     if array.dtype.kind not in "fiuO":
         kind = array.dtype.type.__name__
@@ -255,7 +242,13 @@ def _numbers(array: np.ndarray[Any, Any]) -> Any:
         array = array[np.newaxis]
     if array.ndim != 2:
         raise RecordError(f"the array has the shape {array.shape}: records are rows of a two-dimensional one")
-    return _stacked(list(array)) if array.dtype.kind == "O" else floats_of(array)
+    if array.dtype.kind == "O":
+        return _stacked(list(array))
+    with np.errstate(all="ignore"):
+        if isinstance(array, np.ma.MaskedArray):
+            array = np.ma.filled(array.astype(np.float64), np.nan)
+        # As the native part reads them: of any strides, but aligned, which a field of packed records is not.
+        return np.require(array, dtype=np.float64, requirements=["A", "E"])
 
 
 def is_mapping(record: Any) -> bool:

@@ -260,7 +260,9 @@ class Merge:
     def take(self, kind: int, part: int, data: pa.Buffer) -> None:
         """Takes a row."""
         if kind == STATE:
-            self.add_state(part, np.frombuffer(data, "<i8"))
+            words = np.frombuffer(data, "<i8")
+            mine = self.states.setdefault(part, np.zeros(len(words), "<i8"))
+            mine += words
         elif kind == TAGS:
             self.add_tags(data.to_pybytes())
         elif kind == PRINTS:
@@ -272,14 +274,6 @@ class Merge:
             self.suspect(data.to_pybytes())
         else:
             self.add_note(json.loads(data.to_pybytes()))
-
-    def add_state(self, part: int, words: np.ndarray[Any, Any]) -> None:
-        """Adds a stretch of a state."""
-        mine = self.states.get(part)
-        if mine is None:
-            self.states[part] = words.copy()
-        else:
-            mine += words
 
     def add_tags(self, data: bytes) -> None:
         """Keeps the first tags of all. Those of an id that is in several sums are equal."""

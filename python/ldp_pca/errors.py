@@ -90,11 +90,3 @@ def warn(message: str, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in between:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
-
-
-def placed(error: LdpPcaError, row: int, place: str) -> LdpPcaError:
-    """Return the same error about a row in the caller's numbering: ``place`` is for the message."""
-    problem = str(error).removeprefix(f"row {error.row}: ")
-    moved = type(error)(f"{place}: {problem}")
-    moved.row = row
-    return moved
