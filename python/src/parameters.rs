@@ -34,6 +34,11 @@ parameters! {
     PyValueError, "a whole number of at least 0, or a generator of NumPy": insecure_seed;
 }
 
+/// Refuses a number of people or reports that is 0.
+pub(crate) fn at_least_one(name: &str, count: Option<u64>) -> PyResult<()> {
+    if count == Some(0) { Err(PlanError::new_err(format!("{name} is 0: it must be at least 1"))) } else { Ok(()) }
+}
+
 /// Says what the value is, if it is a number or a text, or else its type.
 pub(crate) fn refused(name: &str, wanted: &str, value: &Bound<'_, PyAny>, out_of_range: fn(String) -> PyErr) -> PyErr {
     let whole = value.is_instance_of::<PyInt>();

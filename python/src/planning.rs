@@ -47,11 +47,8 @@ pub(crate) fn _plan(
     #[pyo3(from_py_with = parameters::norms)] norms: Option<Py<Aggregate>>,
 ) -> PyResult<String> {
     let rank = Rank::new(rank).map_err(raised)?;
-    for (name, count) in [("records", records), ("batch", batch)] {
-        if count == Some(0) {
-            return Err(PlanError::new_err(format!("{name} is 0: it must be at least 1")));
-        }
-    }
+    parameters::at_least_one("records", records)?;
+    parameters::at_least_one("batch", batch)?;
     let people = match (waves, records) {
         (1, _) => None,
         (2, Some(records)) => Some(records),

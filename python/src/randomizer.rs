@@ -127,7 +127,12 @@ impl Randomizer {
             return Err(PyValueError::new_err(problem));
         }
         let work = Work { task, view, ids: ids.as_deref(), insecure_seed, first, width };
-        let bar = bar(py, progress, rows)?;
+        let make = |progress| {
+            let module = py.import(intern!(py, "ldp_pca._progress"))?;
+            module.call_method1(intern!(py, "bar"), (progress, "randomizing", "record", rows)).map(Bound::unbind)
+        };
+        // What shows the progress, if anything does.
+        let bar = progress.map(make).transpose()?;
         let bytes = py.detach(|| -> PyResult<Vec<u8>> {
             let (mut bytes, size) = (Vec::new(), rows.saturating_mul(width));
             bytes.try_reserve_exact(size).map_err(|_| {
@@ -205,15 +210,6 @@ impl Work<'_> {
         }
         Ok(())
     }
-}
-
-/// What shows the progress, if anything does.
-fn bar(py: Python<'_>, progress: Option<&Bound<'_, PyAny>>, rows: usize) -> PyResult<Option<Py<PyAny>>> {
-    let make = |progress| {
-        let module = py.import(intern!(py, "ldp_pca._progress"))?;
-        module.call_method1(intern!(py, "bar"), (progress, "randomizing", "record", rows)).map(Bound::unbind)
-    };
-    progress.map(make).transpose()
 }
 
 /// A seed, or one that a generator of NumPy draws.

@@ -23,7 +23,7 @@ use serde_json::json;
 use crate::aggregate::Aggregate;
 use crate::error::{RecoveryError, named, raised};
 use crate::parameters;
-use crate::signals::{Shown, computed, waited};
+use crate::signals::{computed, waited};
 use crate::task::unmarked;
 
 /// The components of an answer, one in each row, and the rest of it as JSON.
@@ -90,22 +90,17 @@ pub(crate) fn _recover<'py>(
             if time_limit.is_some_and(|limit| started.elapsed().as_secs_f64() > limit) {
                 return ControlFlow::Break(Stop::OutOfTime);
             }
-            waiting.show(shown(step));
+            waiting.show(match step {
+                Step::Beginning(part) => (*part, 0, None),
+                Step::Solving(state) => (Part::Solution, state.iterations, None),
+                Step::Done { part, done, of } => (*part, *done, Some(*of)),
+            });
             waiting.flow().map_break(|()| Stop::Cancelled)
         };
         let ask = if rank.is_some() { answer } else { answer_with_rank_test };
         ask(&question, reports, &covariance, &mut watch).map_err(raised)
     })??;
     answered(py, answer, None, aggregate.seeded())
-}
-
-/// A step as it is shown.
-fn shown(step: &Step) -> Shown {
-    match step {
-        Step::Beginning(part) => (*part, 0, None),
-        Step::Solving(state) => (Part::Solution, state.iterations, None),
-        Step::Done { part, done, of } => (*part, *done, Some(*of)),
-    }
 }
 
 /// The canonical JSON of published components, whose document is checked.

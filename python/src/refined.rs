@@ -198,9 +198,7 @@ fn second_task(
 }
 
 fn checked(rank: usize, records: Option<u64>) -> PyResult<Rank> {
-    if records == Some(0) {
-        return Err(PlanError::new_err("records is 0: it must be at least 1"));
-    }
+    parameters::at_least_one("records", records)?;
     Rank::new(rank).map_err(raised)
 }
 

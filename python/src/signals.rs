@@ -48,7 +48,7 @@ pub(crate) fn pause(py: Python<'_>) -> PyResult<()> {
 }
 
 /// A part of the work, how much of it is done, and of how much where that is known.
-pub(crate) type Shown = (Part, usize, Option<usize>);
+type Shown = (Part, usize, Option<usize>);
 
 /// What a kernel that [`waited`] runs has in common with the thread that waits.
 #[derive(Default)]
