@@ -280,20 +280,12 @@ function staleFaults() {
   });
 }
 
-function main(rest) {
-  if (rest.length > 0) {
-    console.error("usage: node scripts/rules.js");
-    return 2;
-  }
-  const { packages } = JSON.parse(run("cargo", "metadata", "--no-deps", "--offline", "--format-version", "1"));
-  const checks = [dependencies, features, libraryKinds, circles, floors, longLines, staleFaults];
-  const faults = checks.flatMap((check) => check(packages));
-  if (faults.length > 0) {
-    console.error(faults.join("\n"));
-    return 1;
-  }
+const { packages } = JSON.parse(run("cargo", "metadata", "--no-deps", "--offline", "--format-version", "1"));
+const checks = [dependencies, features, libraryKinds, circles, floors, longLines, staleFaults];
+const problems = checks.flatMap((check) => check(packages));
+if (problems.length > 0) {
+  console.error(problems.join("\n"));
+  process.exitCode = 1;
+} else {
   console.log("the repository rules hold: nothing depends upwards, no circle of modules, no feature or line too many");
-  return 0;
 }
-
-process.exitCode = main(process.argv.slice(2));
