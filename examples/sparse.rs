@@ -8,11 +8,11 @@ use std::error::Error;
 use std::ops::ControlFlow;
 
 use chacha20::ChaCha12Rng;
-use ldp_pca::recovery::Reports;
+use ldp_pca::recovery::{Question, Reports, answer};
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
 use ldp_pca::{
-    Aggregate, Bounding, Covariance, Epsilon, FantopeProblem, FantopeSolver, Folds, MechanismSpec, PenaltyChoice, Rank,
-    Schema, SolverSettings, Task, principal_components,
+    Aggregate, Bounding, Covariance, Epsilon, Folds, MechanismSpec, PenaltyChoice, Rank, Schema, Task,
+    principal_components,
 };
 use ldp_pca_simulation::SpikedModel;
 use rand::SeedableRng;
@@ -34,18 +34,16 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let covariance = Covariance::estimate(&aggregate, &task)?;
 
     // The penalty follows from the noise level, which is known.
-    let settings = SolverSettings::default();
+    let question = Question { penalty: Some(PenaltyChoice::default()), ..Question::new(rank) };
     let reports = Reports::one(&aggregate, &task);
-    let no_progress = &mut |_: &_| ControlFlow::Continue(());
-    let (penalty, _) = PenaltyChoice::default().select(&covariance, reports, rank, &settings, no_progress)?;
-    let problem = FantopeProblem::new(covariance.matrix(), rank, penalty)?;
-    let solution = FantopeSolver::new(settings)?.solve(&problem)?;
-    println!("penalty {:.4}: {} features chosen: {:?}", penalty.value(), solution.support.len(), solution.support);
-    println!("within {:.1e} of the best, relative; certificate {:?}", solution.relative_gap, solution.certificate);
+    let answer = answer(&question, reports, &covariance, &mut |_| ControlFlow::Continue(()))?;
+    let sparse = answer.found.sparse.as_ref().ok_or("components without a penalty are not sparse")?;
+    println!("penalty {:.4}: {} features chosen: {:?}", sparse.penalty, sparse.rows.len(), sparse.rows);
+    println!("within {:.1e} of the best, relative", sparse.relative_gap);
 
     let error = |columns| Ok::<_, Box<dyn Error>>(sin_theta_squared(population.subspace(), &Subspace::new(columns)?)?);
     let plain = principal_components(covariance.matrix(), rank)?;
     println!("error of plain components  {:.3}", error(&plain.vectors)?);
-    println!("error of sparse components {:.3}", error(&solution.components)?);
+    println!("error of sparse components {:.3}", error(&answer.vectors())?);
     Ok(())
 }
