@@ -46,23 +46,36 @@ Row = tuple[int, int, int, Any]
 
 
 class Job(NamedTuple):
-    """What a stage must know, in plain values: the workers unpickle it before they look at versions."""
+    """What a stage must know, in plain values: the workers unpickle it before they look at versions.
+
+    Attributes
+    ----------
+    task : str
+        The task's JSON.
+    keys : tuple of int
+        Random odd numbers, which make fingerprints that no client can foresee.
+    buckets : int
+        Among how many tasks fingerprints are shared out.
+    groups : int
+        How many tasks add up the same stretch of states at first.
+    row_bytes : int
+        The most that a row holds (a single report and the tags of a sum may take more).
+    most_repeated : int
+        Repeated fingerprints that are reported; one more means that there are more.
+    skip_invalid : bool
+        As of `ldp_pca.spark.aggregate`.
+    suspects : bytes or None
+        Fingerprints whose reports are summed once all of them have met. None in the first run, which finds them.
+    """
 
     task: str
-    """The task's JSON."""
     keys: tuple[int, int, int]
-    """Random odd numbers, which make fingerprints that no client can foresee."""
     buckets: int
-    """Among how many tasks fingerprints are shared out."""
     groups: int
-    """How many tasks add up the same stretch of states at first."""
     row_bytes: int
-    """The most that a row holds (a single report and the tags of a sum may take more)."""
     most_repeated: int
-    """Repeated fingerprints that are reported; one more means that there are more."""
     skip_invalid: bool
     suspects: bytes | None = None
-    """Fingerprints whose reports are summed once all of them have met. None in the first run, which finds them."""
 
 
 def run(

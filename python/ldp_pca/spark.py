@@ -31,16 +31,24 @@ __all__ = ["Counts", "aggregate"]
 
 
 class Counts(NamedTuple):
-    """The counts of the rows of a DataFrame."""
+    """The counts of the rows of a DataFrame.
+
+    Attributes
+    ----------
+    records : int
+        Reports in the sum.
+    duplicates : int
+        Reports left out because another one with their id is in the sum.
+    skipped : int
+        Rows left out because they are not reports of the task, with ``skip_invalid``.
+    first_skipped : str or None
+        The place of the first of these, in the partitions as put together, and its problem.
+    """
 
     records: int
-    """Reports in the sum."""
     duplicates: int
-    """Reports left out because another one with their id is in the sum."""
     skipped: int
-    """Rows left out because they are not reports of the task, with ``skip_invalid``."""
     first_skipped: str | None
-    """The place of the first of these, in the partitions as put together, and its problem."""
 
 
 @overload
