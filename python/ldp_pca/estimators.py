@@ -409,14 +409,8 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """
         _check_sums(aggregate)
         task = aggregate.task
-        collection = {
-            "epsilon": task.epsilon,
-            "delta": task.delta or None,
-            "mechanism": task.mechanism,
-            "radius": task.radius,
-            "centring": task.centring or False,
-            "folds": task.folds,
-        }
+        collection = {name: getattr(task, name) for name in ("epsilon", "mechanism", "radius", "folds")}
+        collection.update(delta=task.delta or None, centring=task.centring or False)
         return cls(n_components, **{**collection, **parameters}).fit_aggregate(aggregate)
 
     @classmethod
@@ -452,8 +446,8 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         # The total is at least what its parts hold.
         ratio = variances / max(known, variances.sum()) if known is not None and known > 0 else None
         total = float("nan") if known is None else known
-        edge, records = found["noise_edge"], found["records"]
-        return model._described(loadings, variances, ratio, total, mean, edge=edge, records=records)
+        model.noise_edge_, model.n_samples_ = found["noise_edge"], found["records"]
+        return model._described(loadings, variances, ratio, total, mean)
 
     def transform(self, X: Any) -> Floats:  # noqa: N803
         """Project rows onto the components. Nothing about the result is private.
@@ -625,14 +619,9 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         self._check_components(X.shape[1])
         if isinstance(self.radius, str):
             raise TypeError(f"radius is {self.radius!r}: give a number, or None to divide every row by its norm")
-        parameters: dict[str, Any] = {
-            "epsilon": self.epsilon,
-            "mechanism": self.mechanism,
-            "delta": self.delta,
-            "bounding": "unit-norm" if self.radius is None else self.radius,
-            "centring": self.centring,
-            "folds": self.folds,
-        }
+        named = ("epsilon", "mechanism", "delta", "centring", "folds")
+        parameters: dict[str, Any] = {name: getattr(self, name) for name in named}
+        parameters["bounding"] = "unit-norm" if self.radius is None else self.radius
         names = getattr(self, "feature_names_in_", None)
         if names is not None:
             with suppress(SchemaError):
@@ -743,39 +732,24 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         self.task_ = self._encoder = aggregate.task
         self.aggregate_ = aggregate
         self.recovery_ = found
-        return self._described(
-            found.components,
-            found.eigenvalues if found.variances is None else np.nan_to_num(found.variances),
-            found.explained_variance_ratio,
-            found.total_variance,
-            None if found.mean is None else found.mean.values,
-            edge=found.edge,
-            records=found.records,
-        )
+        self.noise_edge_, self.n_samples_ = found.edge, found.records
+        variances = found.eigenvalues if found.variances is None else np.nan_to_num(found.variances)
+        mean = None if found.mean is None else found.mean.values
+        return self._described(found.components, variances, found.explained_variance_ratio, found.total_variance, mean)
 
     def _described(
-        self,
-        components: Floats,
-        variances: Floats,
-        ratio: Floats | None,
-        total: float,
-        mean: npt.ArrayLike | None,
-        *,
-        edge: float,
-        records: int,
+        self, components: Floats, variances: Floats, ratio: Floats | None, total: float, mean: npt.ArrayLike | None
     ) -> Self:
-        """Set the attributes that describe components."""
+        """Set the other attributes that describe components."""
         rank, dimension = components.shape
         self.components_ = components
         self.explained_variance_ = variances
         self.explained_variance_ratio_ = np.full(rank, np.nan) if ratio is None else ratio
-        self.singular_values_ = np.sqrt(records) * self._deviations()
+        self.singular_values_ = np.sqrt(self.n_samples_) * self._deviations()
         others, rest = dimension - rank, total - float(np.sum(variances))
         self.noise_variance_ = 0.0 if others == 0 else rest / others if rest >= 0 else float("nan")
         self.mean_ = np.zeros(dimension) if mean is None else np.asarray(mean, dtype=np.float64)
-        self.noise_edge_ = edge
         self.n_components_ = rank
-        self.n_samples_ = records
         return self
 
 
