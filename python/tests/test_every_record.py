@@ -337,21 +337,6 @@ def test_strict_refuses_the_first_row_without_its_value(records: Any, row: int, 
     assert len(RANDOMIZER.randomize([GOOD, {**GOOD, "age": None}], strict=True)) == 2
 
 
-class Counted:
-    """Progress, which begins where records are randomized."""
-
-    made = 0
-
-    def __init__(self, **_: Any) -> None:
-        Counted.made += 1
-
-    def update(self, count: int) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
-
-
 @pytest.mark.parametrize(
     ("records", "row", "words"),
     [
@@ -374,10 +359,11 @@ class Counted:
 def test_several_records_of_which_nothing_of_a_column_can_be_read_are_refused(
     records: Any, row: int, words: str
 ) -> None:
-    Counted.made = 0
+    # A bar, which is made where records are randomized.
+    bars: list[Any] = []
     with pytest.raises(SchemaError, match=f"^row {row}: .*{words}") as raised:
-        RANDOMIZER.randomize(records, progress=Counted)
-    assert (raised.value.row, Counted.made) == (row, 0)
+        RANDOMIZER.randomize(records, progress=lambda **options: bars.append(options))
+    assert (raised.value.row, bars) == (row, [])
     assert len(quietly(records[row : row + 1])) == 1
 
 
