@@ -220,20 +220,13 @@ function floors(packages) {
   // A module without a floor of its own is on that of the module around it.
   const floorOf = (name) => floor.get(name) ?? (name.includes("::") ? floorOf(name.replace(/::\w+$/, "")) : undefined);
   const folderOf = (name) => name.split("::")[0];
-  const found = new Set();
-  for (const [from, arrows] of arrowsOf(modules)) {
-    for (const [to, items] of arrows) {
-      const unknown = [from, to].filter((name) => floorOf(name) === undefined).map(folderOf);
-      if (unknown.length > 0) {
-        unknown.forEach((name) => found.add(`src/${name}: no floor is given for it here`));
-        continue;
-      }
-      const isInside = folderOf(from) === folderOf(to);
-      if (floorOf(to) < floorOf(from) || (isInside && floorOf(to) === floorOf(from))) continue;
-      found.add(`${from} is not above ${to}, and takes from it: ${[...items].sort().join(", ")}`);
-    }
-  }
-  return [...found];
+  const arrows = [...arrowsOf(modules)].flatMap(([from, to]) => [...to].map(([to, items]) => ({ from, to, items })));
+  const unknown = arrows.flatMap(({ from, to }) => [from, to]).filter((name) => floorOf(name) === undefined);
+  if (unknown.length > 0) return [...new Set(unknown.map(folderOf))].map((name) => `src/${name}: it has no floor here`);
+  const isBelow = ({ from, to }) =>
+    floorOf(to) < floorOf(from) || (folderOf(from) === folderOf(to) && floorOf(to) === floorOf(from));
+  const found = arrows.filter((arrow) => !isBelow(arrow));
+  return found.map(({ from, to, items }) => `${from} is not above ${to}: it takes ${[...items].sort().join(", ")}`);
 }
 
 /** The lines that can be broken: not those between fences in Markdown, where commands are as people type them. */
