@@ -1,15 +1,13 @@
 // The number of items that the library offers, as rustdoc shows them. Fails where it is too large. An item under
 // several names counts once. Not counted are variants, fields, implementations of traits, and documents.
 //
-// usage: node scripts/public-items.js [--list] [FILE]
+// usage: node scripts/public-items.js [--list] FILE
 //   --list      prints the paths
-//   FILE        rustdoc's JSON; target/doc/ldp_pca.json where none is named, written by
+//   FILE        rustdoc's JSON, target/doc/ldp_pca.json, written by
 //               RUSTC_BOOTSTRAP=1 cargo rustdoc -p ldp-pca --lib -- -Z unstable-options --output-format json
 
 import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 
-const FILE = fileURLToPath(new URL("../target/doc/ldp_pca.json", import.meta.url));
 /** The most that there may be. */
 const LIMIT = 300;
 
@@ -47,7 +45,7 @@ function publicItems({ index, root }) {
 }
 
 function main(args) {
-  const [file = FILE] = args.filter((one) => one !== "--list");
+  const [file] = args.filter((one) => one !== "--list");
   const paths = publicItems(JSON.parse(readFileSync(file, "utf8")));
   if (args.includes("--list")) paths.forEach((path) => console.log(path));
   console.log(`${paths.length} public items`);
