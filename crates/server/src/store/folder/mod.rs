@@ -192,8 +192,11 @@ impl ReportStore for FolderStore {
 
     fn delete(&self, digest: TaskDigest, erase: Erase) -> Result<bool, StoreError> {
         self.changing(|| {
+            // Listed before anything is changed: a damaged name is an error.
+            let mut earlier = if erase == Erase::Now { deleted(&self.root)? } else { Vec::new() };
+            earlier.retain(|task| task.digest == digest);
             let folder = task_folder(&self.root, digest);
-            let mut was_there = folder.exists() || erasing(&self.root, &folder).exists();
+            let was_there = !earlier.is_empty() || folder.exists() || erasing(&self.root, &folder).exists();
             let served = write_lock(&self.tasks).remove(&digest);
             served.iter().for_each(|task| task.close());
             // A folder that is not served is what a failed addition left.
@@ -210,12 +213,7 @@ impl ReportStore for FolderStore {
                 self.add(task);
             }
             gone?;
-            if erase == Erase::Now {
-                for task in deleted(&self.root)?.iter().filter(|task| task.digest == digest) {
-                    self.erase(task)?;
-                    was_there = true;
-                }
-            }
+            earlier.iter().try_for_each(|task| self.erase(task))?;
             Ok(was_there)
         })
     }

@@ -162,6 +162,12 @@ fn a_deleted_task_comes_back_whole_or_says_what_it_lacks() {
         assert!(believed.iter().map(|task| task.digest).eq([dense().digest()]));
         store.erase(&believed[0]).unwrap();
         assert!(store.deleted().unwrap().is_empty() && other.join(FILE).exists());
+        // It may be of a task that is to be erased at once: nothing is.
+        store.put(dense(), TaskSettings::default()).unwrap();
+        assert!(matches!(store.delete(dense().digest(), Erase::Now), Err(StoreError::Refused { .. })));
+        assert!(store.task(dense().digest()).is_some() && database(root.path(), &dense()).exists());
+        store.delete(dense().digest(), Erase::AfterGrace).unwrap();
+        store.erase(&store.deleted().unwrap()[0]).unwrap();
         fs::rename(other, &folder).unwrap();
     }
     assert_eq!(restore(root.path(), task.digest()).unwrap().reports, 49);
