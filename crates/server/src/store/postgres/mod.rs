@@ -25,16 +25,20 @@ use tokio::runtime::Handle;
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
+use tokio_postgres::Row;
+use tokio_postgres::types::Type;
 
+use self::changes::{configure, erase_where, find, put, second_waves_of};
 use self::follower::{Follower, Tasks, tasks_of};
 use self::pool::{Address, Pool};
-use self::sql::{LOCKS, Sql};
+use self::schema::{ERASED_XID, lock_alone};
+use self::sql::{LOCKS, NEW_TASKS, Sql};
 use super::{
     DeletedTask, Erase, ErasedReports, NextWave, Put, RefinementPlan, ReportStore, StoreError, StoreMetrics,
     TaskReports, TaskSettings,
 };
 use crate::locks::{hold, read_lock};
-use ldp_pca::report::ReportId;
+use ldp_pca::report::{Report, ReportId};
 use ldp_pca::task::{Task, TaskDigest};
 
 pub use error::PostgresError;
@@ -95,7 +99,7 @@ impl PostgresStore {
         let putting = Sql::to("store a task", &client);
         putting.begin().await?;
         for task in tasks {
-            changes::put(&putting, task, None).await?;
+            put(&putting, task, None).await?;
         }
         putting.run("COMMIT").await?;
         let pool = Arc::new(Pool::new(address.clone()));
@@ -171,36 +175,117 @@ impl ReportStore for PostgresStore {
     }
 
     fn put(&self, task: Task, settings: TaskSettings) -> Result<Put, StoreError> {
-        self.change("store a task", async |sql| changes::put(sql, &task, Some(&settings)).await)
+        self.change("store a task", async |sql| put(sql, &task, Some(&settings)).await)
     }
 
     fn delete(&self, digest: TaskDigest, erase: Erase) -> Result<bool, StoreError> {
-        self.change("delete a task", async |sql| changes::delete(sql, digest, erase).await)
+        self.change("delete a task", async |sql| {
+            let found = lock_alone(sql, digest).await?;
+            if let Some((number, _)) = &found {
+                // Nobody serves what is in `ldp_pca.deleted`. Its table is dropped when the grace period is over: the
+                // database removes a dropped table's files when that is committed.
+                let delete = format!(
+                    "INSERT INTO ldp_pca.deleted (number, digest, document, settings, records, erased)
+                        SELECT number, digest, document, settings, records, erased FROM ldp_pca.tasks
+                        WHERE number = {number};
+                    DELETE FROM ldp_pca.tasks WHERE number = {number};
+                    {NEW_TASKS}"
+                );
+                sql.run(&delete).await?;
+            }
+            let erased = erase == Erase::Now && erase_where(sql, &format!("digest = '{digest}'")).await?;
+            Ok(found.is_some() || erased)
+        })
     }
 
     fn deleted(&self) -> Result<Vec<DeletedTask>, StoreError> {
-        self.change("list deleted tasks", changes::deleted)
+        let query = "SELECT number, digest, extract(epoch FROM deleted)::bigint FROM ldp_pca.deleted";
+        let task = |row: &Row| {
+            Some(DeletedTask {
+                digest: row.get::<_, &str>(1).parse().ok()?,
+                key: u64::from(row.get::<_, i32>(0).unsigned_abs()),
+                since: row.get::<_, i64>(2).unsigned_abs(),
+            })
+        };
+        let rows = self.change("list deleted tasks", async |sql| Ok(sql.rows(query, &[]).await?))?;
+        Ok(rows.iter().filter_map(task).collect())
     }
 
     fn erase(&self, task: &DeletedTask) -> Result<(), StoreError> {
         let condition = format!("number = {}", task.key);
-        let erased = self.change("erase a deleted task", async |sql| changes::erase_where(sql, &condition).await);
-        erased.map(drop)
+        self.change("erase a deleted task", async |sql| erase_where(sql, &condition).await).map(drop)
     }
 
     fn erase_reports(&self, task: TaskDigest, ids: &[ReportId]) -> Result<Option<ErasedReports>, StoreError> {
         let Some(reports) = self.task(task) else { return Ok(None) };
-        self.change("erase reports", async |sql| changes::erase_reports(sql, reports.task(), ids).await)
+        // A row keeps its id, which stays refused, and loses its report. They leave the last snapshot too. Every
+        // aggregator finds the task's number of erased reports changed, within a second, and starts its sum again from
+        // that snapshot.
+        self.change("erase reports", async |sql| {
+            schema::check_durable(sql).await?;
+            let Some((number, _)) = lock_alone(sql, task).await? else { return Ok(None) };
+            let mut ids: Vec<&[u8]> = ids.iter().map(|id| &id.as_bytes()[..]).collect();
+            ids.sort_unstable();
+            ids.dedup();
+            let query = format!("SELECT xid, report FROM ldp_pca.reports_{number} WHERE id = ANY($1)");
+            let rows = sql.rows(&query, &[(&ids, Type::BYTEA_ARRAY)]).await?;
+            let (there, before): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.get::<_, i64>(0) != ERASED_XID);
+            let (erased, unknown) = (there.len() as u64, (ids.len() - rows.len()) as u64);
+            let outcome = ErasedReports { erased, before: before.len() as u64, unknown };
+            if there.is_empty() {
+                return Ok(Some(outcome));
+            }
+            let update = format!(
+                "UPDATE ldp_pca.reports_{number} SET report = '', xid = {ERASED_XID}
+                    WHERE id = ANY($1) AND xid <> {ERASED_XID}"
+            );
+            sql.rows(&update, &[(&ids, Type::BYTEA_ARRAY)]).await?;
+            let read = |row: &&Row| (row.get(0), Report::from_bytes(row.get(1), reports.task()).ok());
+            snapshots::take_rows_out(sql, reports.task(), number, there.iter().map(read).collect()).await?;
+            let count = format!(
+                "UPDATE ldp_pca.tasks SET erased = erased + {erased}, records = records - {erased}
+                    WHERE number = {number};
+                {NEW_TASKS}"
+            );
+            sql.run(&count).await?;
+            Ok(Some(outcome))
+        })
     }
 
     fn close_first_wave(&self, task: TaskDigest, plan: RefinementPlan) -> Result<bool, StoreError> {
-        self.change("close a first wave", async |sql| changes::close_first_wave(sql, task, plan).await)
+        // Once this is committed, no transaction that read the task's settings before is open: writers hold its lock.
+        self.change("close a first wave", async |sql| {
+            let open = find(sql, task).await?.filter(|(_, settings)| !settings.is_closed());
+            let Some((number, settings)) = open else { return Ok(false) };
+            configure(sql, number, &settings.closing(plan)).await?;
+            Ok(true)
+        })
     }
 
     fn open_second_wave(&self, first: TaskDigest, second: NextWave) -> Result<Option<(TaskDigest, Put)>, StoreError> {
         let Some(reports) = self.task(first) else { return Ok(None) };
-        let rows = second.records + reports.damage().lost;
-        self.change("open a second wave", async |sql| changes::open_second_wave(sql, first, &second, rows).await)
+        let expected = second.records + reports.damage().lost;
+        self.change("open a second wave", async |sql| {
+            let closed = find(sql, first).await?.filter(|(_, settings)| settings.is_closed());
+            let Some((number, settings)) = closed else { return Ok(None) };
+            let (named, put) = match second_waves_of(sql, first).await?.first() {
+                Some(there) => (*there, Put::Updated),
+                None => {
+                    let count = format!("SELECT count(*) FROM ldp_pca.reports_{number} WHERE xid <> {ERASED_XID}");
+                    let found = sql.row(&count).await?.get::<_, i64>(0).unsigned_abs();
+                    if found != expected {
+                        return Err(StoreError::OtherSums { first, found, expected });
+                    }
+                    if second.records < second.least {
+                        configure(sql, number, &settings.reopening()).await?;
+                        return Ok(None);
+                    }
+                    (second.task.digest(), put(sql, &second.task, Some(&settings.of_second_wave())).await?)
+                }
+            };
+            configure(sql, number, &TaskSettings { refined_by: Some(named), ..settings }).await?;
+            Ok(Some((named, put)))
+        })
     }
 
     fn check(&self) -> Result<(), String> {
