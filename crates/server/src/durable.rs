@@ -57,21 +57,15 @@ pub(super) fn make_folder(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
     }
-    no_file(path)?;
+    if path.is_file() {
+        return Err(io::Error::new(io::ErrorKind::NotADirectory, "it is a file: name a folder"));
+    }
     make_folder(folder_of(path))?;
     match new_folder(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         // Elsewhere than on Unix a folder cannot be opened.
         made => made.and_then(|()| if cfg!(unix) { own(&File::open(path)?, path) } else { Ok(()) }),
     }
-}
-
-/// Refuses a file where a folder is to be.
-pub(super) fn no_file(path: &Path) -> io::Result<()> {
-    if path.is_file() {
-        return Err(io::Error::new(io::ErrorKind::NotADirectory, "it is a file: name a folder"));
-    }
-    Ok(())
 }
 
 /// Makes a folder for this user alone, which is not there.

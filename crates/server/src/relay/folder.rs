@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::RelayError;
-use crate::durable::{new_private, no_file, sync_folder, write_whole};
+use crate::durable::{make_folder, new_private, sync_folder, write_whole};
 use crate::oblivious::{SealingKey, sealed_length};
+use crate::store::{At, Lock, StoreError};
 
 const PINNED: &str = "relay.json";
 const VERSION: u32 = 1;
@@ -43,7 +44,7 @@ pub(super) struct Folder {
     pub(super) open: OpenBatch,
     /// The requests that wait from an earlier run.
     pub(super) waiting: Vec<Name>,
-    _lock: File,
+    _lock: Lock,
 }
 
 /// The batch that takes requests.
@@ -63,8 +64,8 @@ impl Folder {
         bytes: usize,
         keys: impl FnOnce() -> Result<Vec<u8>, RelayError>,
     ) -> Result<Self, RelayError> {
-        no_file(path).and_then(|()| fs::create_dir_all(path)).map_err(|error| failed(path, &error))?;
-        let lock = lock(path)?;
+        make_folder(path).at("make", path)?;
+        let lock = Lock::take(path)?;
         let key = SealingKey::read(&pinned_keys(path, batch, bytes, keys)?)?;
         let sealed_length = sealed_length(bytes);
         let mut complete = numbers(path)?;
@@ -72,8 +73,8 @@ impl Folder {
         let mut waiting = Vec::new();
         for number in &complete {
             let file = batch_file(path, *number);
-            let found = File::open(&file).and_then(|file| scan(&file, sealed_length));
-            waiting.extend(found.map_err(|error| failed(&file, &error))?.into_iter().map(|(_, name)| name));
+            let found = File::open(&file).and_then(|file| scan(&file, sealed_length)).at("read", &file)?;
+            waiting.extend(found.into_iter().map(|(_, name)| name));
         }
         let open = OpenBatch::open(path, last, sealed_length, &mut waiting)?;
         Ok(Self { path: path.to_owned(), batch, sealed_length, key, complete, open, waiting, _lock: lock })
@@ -91,7 +92,7 @@ impl Folder {
 
 impl OpenBatch {
     /// With what an earlier run left, without an unfinished end.
-    fn open(folder: &Path, number: u64, sealed: usize, names: &mut Vec<Name>) -> Result<Self, RelayError> {
+    fn open(folder: &Path, number: u64, sealed: usize, names: &mut Vec<Name>) -> Result<Self, StoreError> {
         let path = batch_file(folder, number);
         let mut open = || {
             let file = if path.exists() {
@@ -106,9 +107,9 @@ impl OpenBatch {
             sync_folder(folder)?;
             let requests = found.len() as u64;
             names.extend(found.into_iter().map(|(_, name)| name));
-            Ok(Self { number, file, length, requests })
+            Ok::<_, io::Error>(Self { number, file, length, requests })
         };
-        open().map_err(|error: io::Error| failed(&path, &error))
+        open().at("open", &path)
     }
 }
 
@@ -126,15 +127,14 @@ fn pinned_keys(
 ) -> Result<Vec<u8>, RelayError> {
     let path = folder.join(PINNED);
     let text = match fs::read(&path) {
-        Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             // One key, so that no two devices find different ones in the list.
             let pinned = Pinned { version: VERSION, batch, bytes, keys: SealingKey::read(&keys()?)?.list() };
             let text = serde_json::to_vec(&pinned).map_err(io::Error::from)?;
-            write_whole(folder, PINNED, &text).map_err(|error| failed(&path, &error))?;
+            write_whole(folder, PINNED, &text).at("write", &path)?;
             return Ok(pinned.keys);
         }
-        Err(error) => return Err(failed(&path, &error)),
+        text => text.at("read", &path)?,
     };
     let other = |problem: String| RelayError::Unusable(format!("{}: {problem}", path.display()));
     let found: Pinned = serde_json::from_slice(&text)
@@ -149,19 +149,8 @@ fn pinned_keys(
     Ok(found.keys)
 }
 
-fn lock(folder: &Path) -> Result<File, RelayError> {
-    let path = folder.join("lock");
-    let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
-    let file = file.map_err(|error| failed(&path, &error))?;
-    file.try_lock().map_err(|_| {
-        let problem = "another relay has the folder open: stop it, or use another folder";
-        RelayError::Unusable(format!("{}: {problem}", folder.display()))
-    })?;
-    Ok(file)
-}
-
 /// The numbers of the batches, in order.
-fn numbers(folder: &Path) -> Result<Vec<u64>, RelayError> {
+fn numbers(folder: &Path) -> Result<Vec<u64>, StoreError> {
     let read = || {
         let mut numbers = Vec::new();
         for entry in fs::read_dir(folder)? {
@@ -169,14 +158,9 @@ fn numbers(folder: &Path) -> Result<Vec<u64>, RelayError> {
             numbers.extend(name.to_str().and_then(|name| name.strip_suffix(".batch")?.parse::<u64>().ok()));
         }
         numbers.sort_unstable();
-        Ok(numbers)
+        Ok::<_, io::Error>(numbers)
     };
-    read().map_err(|error: io::Error| failed(folder, &error))
-}
-
-fn failed(path: &Path, error: &io::Error) -> RelayError {
-    let remedy = "the folder must be this user's to write, on a disk that works";
-    RelayError::Unusable(format!("{}: {error}; {remedy}", path.display()))
+    read().at("list", folder)
 }
 
 /// What tells requests apart: one that is sent again waits once.

@@ -32,6 +32,7 @@ use crate::error::ServerError;
 use crate::limits::Limits;
 use crate::net;
 use crate::oblivious::{SealError, sealed_length};
+use crate::store::StoreError;
 
 /// The fewest requests of a batch: a single one is not shuffled.
 const SMALLEST_BATCH: u64 = 2;
@@ -65,10 +66,12 @@ pub enum RelayError {
     /// The gateway's address, or the proxy that the environment names for it.
     #[error("{0}")]
     Gateway(String),
-    /// The folder is another relay's, or not this user's to write, or there are no gateway's keys, which a first start
-    /// needs.
+    /// The folder was made for something else, or there are no gateway's keys, which a first start needs.
     #[error("{0}")]
     Unusable(String),
+    /// The folder is open, or not this user's to write.
+    #[error(transparent)]
+    Folder(#[from] StoreError),
     /// The key configuration.
     #[error("the gateway's keys: {0}")]
     Seal(#[from] SealError),

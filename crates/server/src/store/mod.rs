@@ -6,6 +6,7 @@
 
 mod error;
 mod folder;
+mod lock;
 mod metrics;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -34,6 +35,7 @@ pub(super) use error::At;
 pub use error::StoreError;
 pub use folder::maintenance;
 pub(super) use folder::{FolderOptions, FolderStore};
+pub(super) use lock::Lock;
 pub(super) use metrics::StoreMetrics;
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresError;

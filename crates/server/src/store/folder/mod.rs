@@ -18,7 +18,6 @@
 mod counter;
 mod database;
 mod ids;
-mod lock;
 pub mod maintenance;
 mod salvage;
 mod task;
@@ -35,10 +34,9 @@ use std::sync::{Arc, Mutex, RwLock};
 use tokio::sync::watch;
 
 use self::database::{DAMAGED, Database, TaskRow, trusted};
-use self::lock::Lock;
 use self::task::FolderTask;
 use super::{
-    At, Damage, DeletedTask, Erase, ErasedReports, NextWave, Put, RefinementPlan, ReportStore, StoreError,
+    At, Damage, DeletedTask, Erase, ErasedReports, Lock, NextWave, Put, RefinementPlan, ReportStore, StoreError,
     StoreMetrics, TaskReports, TaskSettings, unix_time,
 };
 use crate::durable::{folder_of, make_folder, probe, sync_folder};

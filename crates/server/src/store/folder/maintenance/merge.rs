@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::super::database::{Content, Database, TaskRow, in_file};
-use super::super::lock::Lock;
 use super::super::{check_set_aside, make_folders, make_task, sweep, task_folder, task_folders};
 use super::{Meter, Progress, read_batches, refuse_losses};
-use crate::store::{StoreError, TaskSettings, sum, unix_time};
+use crate::store::{Lock, StoreError, TaskSettings, sum, unix_time};
 use ldp_pca::internal::aggregate::MAX_RECORDS;
 use ldp_pca::internal::decimal::plural;
 use ldp_pca::report::ReportId;

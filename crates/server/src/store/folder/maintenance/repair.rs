@@ -11,12 +11,11 @@ use super::super::database::{
     Content, DAMAGED, Database, FILE, REPAIR, REPAIRED, TaskRow, aside, finish_repair, is_damage,
 };
 use super::super::ids::Ids;
-use super::super::lock::Lock;
 use super::super::salvage::Salvage;
 use super::super::{names, remove_folder};
 use super::{Meter, Progress, all_folders};
 use crate::durable::{make_folder, sync_folder};
-use crate::store::{At, StoreError, TaskSettings, sum};
+use crate::store::{At, Lock, StoreError, TaskSettings, sum};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::internal::decimal::plural;
 use ldp_pca::task::TaskDigest;

@@ -6,10 +6,9 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::super::database::{Content, Database, TaskRow};
-use super::super::lock::Lock;
 use super::super::{deleted as deleted_tasks, deleted_folder, move_folder, task_folder, task_folders};
 use super::read_batches;
-use crate::store::{At, StoreError};
+use crate::store::{At, Lock, StoreError};
 use ldp_pca::task::TaskDigest;
 
 /// The result of [`restore`].

@@ -15,11 +15,11 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// Held until it is dropped: the file `lock` in the folder, and the folder itself where folders can be locked. Other
 /// systems know only the file, and removing it frees nothing.
-pub(super) struct Lock(#[allow(dead_code, reason = "held until it is dropped")] Vec<File>);
+pub(in super::super) struct Lock(#[allow(dead_code, reason = "held until it is dropped")] Vec<File>);
 
 impl Lock {
     /// Locks a folder. Waits a moment for one that is held.
-    pub(super) fn take(folder: &Path) -> Result<Self, StoreError> {
+    pub(in super::super) fn take(folder: &Path) -> Result<Self, StoreError> {
         Self::take_since(folder, Instant::now())
     }
 
