@@ -4,14 +4,12 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use ldp_pca_server::{
-    LogConfig, LogFormat, RelayConfig, RelayError, keep_files_private, raise_file_limit, socket_address,
-};
+use ldp_pca_server::{LogConfig, LogFormat, RelayConfig, keep_files_private, raise_file_limit, socket_address};
 
 use super::aggregator;
 use super::error::{CliError, Result};
 use super::output::{note, plural};
-use super::serve::{ended, log_format, on_hangup, runtime, say_listening, start_log, stopped};
+use super::serve::{ended, failed, log_format, on_hangup, runtime, say_listening, start_log, stopped};
 
 /// Pass sealed reports on to an aggregator, in shuffled batches
 ///
@@ -69,6 +67,10 @@ impl Relay {
             max_waiting: self.max_waiting,
             ..RelayConfig::new(self.data, self.gateway, self.batch)
         };
+        if let Some(problem) = config.problem() {
+            let options = "--batch, --bytes, --max-waiting; `ldp-pca account --shuffled` says what a batch promises";
+            return Err(CliError::Usage(format!("{problem} ({options})")));
+        }
         runtime()?.block_on(async {
             let _hangups = on_hangup(false);
             let relay = ldp_pca_server::Relay::bind(config, None).await.map_err(failed)?;
@@ -78,15 +80,5 @@ impl Relay {
             }
             relay.serve(stopped()).await.map_err(failed)
         })
-    }
-}
-
-fn failed(error: RelayError) -> CliError {
-    match error {
-        RelayError::Config(problem) => CliError::Usage(format!(
-            "{problem} (--batch, --bytes, --max-waiting; `ldp-pca account --shuffled` says what a batch promises)"
-        )),
-        RelayError::Gateway(problem) => CliError::Usage(problem),
-        error => CliError::failed(error),
     }
 }

@@ -172,7 +172,7 @@ pub fn parse_settings(text: &str) -> Result<ServerConfig, String> {
     })
 }
 
-fn failed(error: ServerError) -> CliError {
+pub(super) fn failed(error: ServerError) -> CliError {
     match error {
         ServerError::Config(problem) => CliError::Usage(problem),
         ServerError::Store(error) => CliError::Failed(format!("{error}{}", remedy::of_store(&error))),

@@ -1,11 +1,11 @@
-//! Reasons for a server not to start, or to stop.
+//! Reasons for a server or a relay not to start, or to stop.
 
 use std::io;
 use std::net::SocketAddr;
 
 use super::store::StoreError;
 
-/// Reasons for a server not to start, or to stop.
+/// Reasons for a server or a relay not to start, or to stop.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServerError {
@@ -15,8 +15,8 @@ pub enum ServerError {
     /// A setting that makes no sense.
     #[error("{0}")]
     Config(String),
-    /// What the settings name cannot be used: a file of secrets, a token, the certificate, the audit trail or the
-    /// folder of the page. With its place and the remedy.
+    /// What the settings name cannot be used: a file of secrets, a token, the certificate, the audit trail, the folder
+    /// of the page or the gateway's keys. With its place and the remedy.
     #[error("{0}")]
     Unusable(String),
     /// The port.

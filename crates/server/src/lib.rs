@@ -70,7 +70,7 @@ pub use doctor::{Check, CheckState, examine};
 pub use error::ServerError;
 pub use net::{keep_files_private, raise_file_limit};
 pub use oblivious::{SealError, SealingKey, is_for_a_gateway, sealed_length};
-pub use relay::{Relay, RelayConfig, RelayError};
+pub use relay::{Relay, RelayConfig};
 #[cfg(feature = "postgres")]
 pub use store::PostgresError;
 pub use store::{StoreError, TaskSettings, maintenance};

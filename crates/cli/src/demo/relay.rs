@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use chacha20::ChaCha12Rng;
 use ldp_pca::task::Task;
-use ldp_pca_server::{Relay, RelayConfig, RelayError};
+use ldp_pca_server::{Relay, RelayConfig, ServerError};
 use ldp_pca_simulation::LeisureSurvey;
 use rand::SeedableRng;
 use tempfile::TempDir;
@@ -31,7 +31,7 @@ const BETWEEN: Duration = Duration::from_millis(400);
 pub(super) struct Relaying {
     url: String,
     stop: oneshot::Sender<()>,
-    serving: JoinHandle<Result<(), RelayError>>,
+    serving: JoinHandle<Result<(), ServerError>>,
     _folder: TempDir,
 }
 

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::RelayError;
 use crate::durable::{make_folder, new_private, sync_folder, write_whole};
+use crate::error::ServerError;
 use crate::oblivious::{SealingKey, sealed_length};
 use crate::store::{At, Lock, StoreError};
 
@@ -62,11 +62,11 @@ impl Folder {
         path: &Path,
         batch: u64,
         bytes: usize,
-        keys: impl FnOnce() -> Result<Vec<u8>, RelayError>,
-    ) -> Result<Self, RelayError> {
+        keys: impl FnOnce() -> Result<Vec<u8>, ServerError>,
+    ) -> Result<Self, ServerError> {
         make_folder(path).at("make", path)?;
         let lock = Lock::take(path)?;
-        let key = SealingKey::read(&pinned_keys(path, batch, bytes, keys)?)?;
+        let key = sealing_key(&pinned_keys(path, batch, bytes, keys)?)?;
         let sealed_length = sealed_length(bytes);
         let mut complete = numbers(path)?;
         let last = complete.pop().unwrap_or(1);
@@ -123,20 +123,20 @@ fn pinned_keys(
     folder: &Path,
     batch: u64,
     bytes: usize,
-    keys: impl FnOnce() -> Result<Vec<u8>, RelayError>,
-) -> Result<Vec<u8>, RelayError> {
+    keys: impl FnOnce() -> Result<Vec<u8>, ServerError>,
+) -> Result<Vec<u8>, ServerError> {
     let path = folder.join(PINNED);
     let text = match fs::read(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             // One key, so that no two devices find different ones in the list.
-            let pinned = Pinned { version: VERSION, batch, bytes, keys: SealingKey::read(&keys()?)?.list() };
+            let pinned = Pinned { version: VERSION, batch, bytes, keys: sealing_key(&keys()?)?.list() };
             let text = serde_json::to_vec(&pinned).map_err(io::Error::from)?;
             write_whole(folder, PINNED, &text).at("write", &path)?;
             return Ok(pinned.keys);
         }
         text => text.at("read", &path)?,
     };
-    let other = |problem: String| RelayError::Unusable(format!("{}: {problem}", path.display()));
+    let other = |problem: String| ServerError::Unusable(format!("{}: {problem}", path.display()));
     let found: Pinned = serde_json::from_slice(&text)
         .map_err(|error| other(format!("it is not a relay's, or of another release ({error}): use another folder")))?;
     if (found.version, found.batch, found.bytes) != (VERSION, batch, bytes) {
@@ -147,6 +147,10 @@ fn pinned_keys(
         )));
     }
     Ok(found.keys)
+}
+
+fn sealing_key(list: &[u8]) -> Result<SealingKey, ServerError> {
+    SealingKey::read(list).map_err(|error| ServerError::Unusable(format!("the gateway's keys: {error}")))
 }
 
 /// The numbers of the batches, in order.
@@ -232,7 +236,7 @@ mod tests {
     const BYTES: usize = 256;
     const BATCH: u64 = 2;
 
-    fn open(path: &Path) -> Result<Folder, RelayError> {
+    fn open(path: &Path) -> Result<Folder, ServerError> {
         let made = path.with_extension("keys");
         let keys = || Ok(GatewayKeys::load(&made)?.advertised().into());
         Folder::open(path, BATCH, BYTES, keys)

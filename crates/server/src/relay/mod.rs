@@ -31,8 +31,7 @@ use crate::config::ServerConfig;
 use crate::error::ServerError;
 use crate::limits::Limits;
 use crate::net;
-use crate::oblivious::{SealError, sealed_length};
-use crate::store::StoreError;
+use crate::oblivious::sealed_length;
 
 /// The fewest requests of a batch: a single one is not shuffled.
 const SMALLEST_BATCH: u64 = 2;
@@ -56,33 +55,6 @@ pub struct RelayConfig {
     pub max_waiting: u64,
 }
 
-/// Reasons for a relay not to start, or to stop.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RelayError {
-    /// A setting that makes no sense.
-    #[error("{0}")]
-    Config(String),
-    /// The gateway's address, or the proxy that the environment names for it.
-    #[error("{0}")]
-    Gateway(String),
-    /// The folder was made for something else, or there are no gateway's keys, which a first start needs.
-    #[error("{0}")]
-    Unusable(String),
-    /// The folder is open, or not this user's to write.
-    #[error(transparent)]
-    Folder(#[from] StoreError),
-    /// The key configuration.
-    #[error("the gateway's keys: {0}")]
-    Seal(#[from] SealError),
-    /// The port.
-    #[error(transparent)]
-    Listen(#[from] ServerError),
-    /// The system, while serving.
-    #[error("the relay stopped: {0}; start it again, what was acknowledged is kept")]
-    Io(#[from] io::Error),
-}
-
 impl RelayConfig {
     /// The defaults.
     #[must_use]
@@ -99,7 +71,8 @@ impl RelayConfig {
     }
 
     /// The first setting that makes no sense, with the remedy.
-    fn problem(&self) -> Option<String> {
+    #[must_use]
+    pub fn problem(&self) -> Option<String> {
         if self.batch < SMALLEST_BATCH {
             return Some(format!(
                 "a batch of {} hides nobody: give the number of honest reports that the promise of a batch is for, and \
@@ -139,18 +112,18 @@ impl Relay {
     /// folder lasts.
     ///
     /// # Errors
-    /// [`RelayError`] when the settings make no sense, the proxy to the gateway cannot be used, the folder is
+    /// [`ServerError`] when the settings make no sense, the proxy to the gateway cannot be used, the folder is
     /// another's, the gateway has no keys, or the port is taken.
-    pub async fn bind(config: RelayConfig, taken: Option<std::net::TcpListener>) -> Result<Self, RelayError> {
+    pub async fn bind(config: RelayConfig, taken: Option<std::net::TcpListener>) -> Result<Self, ServerError> {
         if let Some(problem) = config.problem() {
-            return Err(RelayError::Config(problem));
+            return Err(ServerError::Config(problem));
         }
         let server = Arc::new(config.server());
         let upstream = Upstream::new(&config.gateway, config.local)?;
         let (max_waiting, listen) = (config.max_waiting, config.listen);
         let (folder, upstream) = spawn_blocking(move || {
             let folder = Folder::open(&config.data, config.batch, config.bytes, || upstream.keys())?;
-            Ok::<_, RelayError>((folder, upstream))
+            Ok::<_, ServerError>((folder, upstream))
         })
         .await
         .map_err(io::Error::from)??;
@@ -178,8 +151,8 @@ impl Relay {
     /// waits stays in the folder for the next start.
     ///
     /// # Errors
-    /// [`RelayError::Io`] when a thread cannot be started or waited for.
-    pub async fn serve(self, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), RelayError> {
+    /// [`ServerError::Io`] when a thread cannot be started or waited for.
+    pub async fn serve(self, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), ServerError> {
         let Self { listener, server, folder, upstream, max_waiting, .. } = self;
         let (key, length) = (folder.key.clone(), folder.sealed_length);
         let releaser = Releaser::new(&folder, upstream);

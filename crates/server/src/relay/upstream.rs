@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use ureq::http::header::{CONTENT_TYPE, RETRY_AFTER};
 
-use super::RelayError;
 use crate::agent::{agent, at_fault, base_url, local_agent, redirect};
+use crate::error::ServerError;
 use crate::oblivious::{GATEWAY, KEYS, REQUEST, RESPONSE, SealingKey};
 use crate::request::text;
 
@@ -27,24 +27,24 @@ pub(super) type Later = (Duration, String);
 
 impl Upstream {
     /// A `local` one is asked without a proxy.
-    pub(super) fn new(url: &str, local: bool) -> Result<Self, RelayError> {
-        let url = base_url(url).map_err(|error| RelayError::Gateway(error.to_string()))?;
-        let through_proxy = || agent(LONGEST_REQUEST, &url).map_err(RelayError::Gateway);
+    pub(super) fn new(url: &str, local: bool) -> Result<Self, ServerError> {
+        let url = base_url(url).map_err(|error| ServerError::Config(error.to_string()))?;
+        let through_proxy = || agent(LONGEST_REQUEST, &url).map_err(ServerError::Config);
         let agent = if local { local_agent(LONGEST_REQUEST) } else { through_proxy()? };
         Ok(Self { url: format!("{url}{GATEWAY}"), agent })
     }
 
     /// Its key configuration.
-    pub(super) fn keys(&self) -> Result<Vec<u8>, RelayError> {
+    pub(super) fn keys(&self) -> Result<Vec<u8>, ServerError> {
         let unusable = |problem: String| {
             let remedy = "a first start needs the gateway's keys: start the aggregator, and then the relay";
-            RelayError::Unusable(format!("{problem}; {remedy}"))
+            ServerError::Unusable(format!("{problem}; {remedy}"))
         };
         let failed = |error: ureq::Error| unusable(format!("{}: {error}", at_fault(&self.agent, &self.url, &error)));
         let mut answer = self.agent.get(&self.url).header("accept", KEYS).call().map_err(failed)?;
         let status = answer.status().as_u16();
         if let Some(moved) = redirect(&self.url, GATEWAY, &answer) {
-            return Err(RelayError::Unusable(format!("{} {moved}", self.url)));
+            return Err(ServerError::Unusable(format!("{} {moved}", self.url)));
         }
         if status != 200 || text(answer.headers(), CONTENT_TYPE) != KEYS {
             return Err(unusable(format!("{} answers {status}, but not with a gateway's keys", self.url)));
