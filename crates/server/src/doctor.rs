@@ -17,7 +17,7 @@ use ureq::http::{HeaderValue, Request, Response, header};
 use super::Server;
 use super::agent::{agent, at_fault, local_agent, printable, target};
 use super::config::{ServerConfig, TokenConfig};
-use super::durable::{free_bytes, owner_and_rights, write_whole};
+use super::durable::{free_bytes, owner_and_rights, probe};
 use super::error::ServerError;
 use super::issuing::Issuer;
 use super::net::is_proxy;
@@ -55,9 +55,6 @@ pub enum CheckState {
 
 /// Less free space than this is little: 1 GiB.
 const LITTLE_ROOM: i64 = 1 << 30;
-
-/// The file that is written to the folder, and removed.
-const PROBE: &str = "probe-of-doctor";
 
 /// The start of 2026 (UTC), in seconds since 1970: no release is older.
 const RELEASED: u64 = 1_767_225_600;
@@ -147,7 +144,7 @@ fn folder(config: &ServerConfig, held: bool) -> Vec<Check> {
     }
     // A server with a database locks no folder.
     if !held && config.store.is_none() {
-        let tried = write_whole(folder, PROBE, b"").and_then(|()| fs::remove_file(folder.join(PROBE)));
+        let tried = probe(folder);
         let remedy = "give the folder to the server's user (chown), and look at the disk";
         checks.extend(tried.err().map(|error| problem(format!("{shown} cannot be written to: {error}"), remedy)));
     }

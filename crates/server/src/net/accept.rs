@@ -214,7 +214,9 @@ async fn refuse(mut stream: TcpStream, full: Full) -> io::Result<()> {
 /// Pauses after an error that is not the connection's own: no more descriptors or memory. One idle connection is
 /// closed to free some. The more failures there were in a row, the longer it lasts.
 pub(super) async fn pause(failures: &mut u32, error: &io::Error, table: &Table) {
-    if is_of_one_connection(error) {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
+    // Errors of one connection only: the next one may succeed.
+    if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted) {
         return;
     }
     if *failures == 0 {
@@ -225,12 +227,6 @@ pub(super) async fn pause(failures: &mut u32, error: &io::Error, table: &Table) 
     let rest = Duration::from_millis(10 << (*failures).min(6));
     *failures += 1;
     sleep(rest).await;
-}
-
-/// Errors of one connection only: the next one may succeed.
-fn is_of_one_connection(error: &io::Error) -> bool {
-    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
-    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
 }
 
 #[cfg(test)]

@@ -71,8 +71,9 @@ impl Answer {
     /// component that stands out, it has the first.
     pub(super) fn to(wanted: &Wanted, reports: &dyn TaskReports, deadline: Instant) -> Result<Self, Problem> {
         let (aggregate, covariance) = estimate(reports)?;
-        let (sums, rank) = (Reports::one(&aggregate, reports.task()), wanted.question.rank);
-        let predict = wanted.question.penalty.is_none() && is_predicted(rank, reports.task());
+        let (sums, rank) = (Reports::one(&aggregate, reports.task()), wanted.question.rank.value());
+        let is_few = rank <= PREDICTED && rank < reports.task().dimension();
+        let predict = wanted.question.penalty.is_none() && is_few;
         let question = Question { predict, test_rank: true, ..wanted.question.clone() };
         let mut watch = |step: &Step| {
             // The simpler methods belong to an answer, whatever the time.
@@ -133,10 +134,6 @@ fn estimate(reports: &dyn TaskReports) -> Result<(Aggregate, Covariance), Proble
     let aggregate = reports.aggregate();
     let covariance = Covariance::estimate(&aggregate, reports.task()).map_err(Problem::internal)?;
     Ok((aggregate, covariance))
-}
-
-fn is_predicted(rank: Rank, task: &Task) -> bool {
-    rank.value() <= PREDICTED && rank.value() < task.dimension()
 }
 
 /// Refuses what time did not suffice for, where a part of it is no answer.

@@ -77,10 +77,8 @@ impl Routes {
         let app = &self.app;
         let client = app.limits.client(peer, &request);
         // The place is kept until there is an answer.
-        let (_place, admitted) = match app.limits.enter(peer, client) {
-            Ok(place) => (place, Ok(())),
-            Err(problem) => (None, Err(problem)),
-        };
+        let place = app.limits.enter(peer, client);
+        let admitted = place.as_ref().map(|_| client).map_err(Clone::clone);
         let Some(task) = uploads_to(&request) else {
             request.extensions_mut().insert(client);
             request.extensions_mut().insert(Admission(admitted));
@@ -94,8 +92,7 @@ impl Routes {
             let (parts, body) = request.into_parts();
             reports::take(State(Arc::clone(app)), Extension(client), Ok(task), parts.headers, body)
         };
-        let client = admitted.map(|()| client);
-        observe(app, client, Some(REPORTS.into()), request.map(Body::new), take).await
+        observe(app, admitted, Some(REPORTS.into()), request.map(Body::new), take).await
     }
 }
 

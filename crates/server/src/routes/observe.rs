@@ -32,7 +32,6 @@ const LONGEST_ID: usize = 64;
 /// The layer around routes, and around unknown paths.
 pub(super) async fn layer(
     State(app): State<Arc<App>>,
-    Extension(client): Extension<Client>,
     Extension(Admission(admitted)): Extension<Admission>,
     request: Request,
     next: Next,
@@ -43,7 +42,7 @@ pub(super) async fn layer(
         request.extensions_mut().insert(RequestId(id.clone()));
         next.run(request)
     };
-    observe(&app, admitted.map(|()| client), route, request, answer).await
+    observe(&app, admitted, route, request, answer).await
 }
 
 /// Every request passes here on its way in, and every answer on its way out.
@@ -89,9 +88,9 @@ impl RequestId {
     }
 }
 
-/// Whether there is a place for a request.
+/// The client of a request for which there is a place, or why there is none.
 #[derive(Clone)]
-pub(super) struct Admission(pub(super) Result<(), Problem>);
+pub(super) struct Admission(pub(super) Result<Client, Problem>);
 
 /// Whether the request may be answered.
 fn admit(app: &App, client: Result<Client, Problem>, route: Option<&str>) -> Result<(), Problem> {

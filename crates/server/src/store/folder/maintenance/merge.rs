@@ -29,11 +29,8 @@ pub struct MergedTask {
     pub lost: u64,
 }
 
-/// A task of one of the folders.
-struct Part {
-    database: Database,
-    content: Content,
-}
+/// Tasks of some folders, each as it is read.
+type Parts = BTreeMap<TaskDigest, Vec<(Database, Content)>>;
 
 /// Adds all tasks and reports of `sources`, which servers may have open, to the folder `into`, which is made if it is
 /// missing. A new task brings its settings. A report that was erased from one of the folders is in none afterwards. A
@@ -54,37 +51,34 @@ pub fn merge(
     make_folders(into)?;
     let _lock = Lock::take(into)?;
     sweep(into)?;
-    let mut parts = BTreeMap::<TaskDigest, Vec<Part>>::new();
+    let mut parts = Parts::new();
     for root in sources {
         read_parts(root, &mut parts)?;
     }
-    for Part { database, content } in parts.values().flatten() {
+    for (database, content) in parts.values().flatten() {
         refuse_losses(database, &content.row, allow_loss)?;
     }
-    let mut there = BTreeMap::new();
+    let mut there = Parts::new();
     read_parts(into, &mut there)?;
     check_waves(&there, &parts)?;
     check_reports(&there, &parts)?;
     drop(there);
-    let mut meter = Meter::new(progress, parts.values().flatten().map(|part| &part.database.folder));
+    let mut meter = Meter::new(progress, parts.values().flatten().map(|(database, _)| &database.folder));
     parts.into_iter().map(|(digest, parts)| merge_task(into, digest, &parts, allow_loss, &mut meter)).collect()
 }
 
 /// Reads the tasks of a folder, but for their reports.
-fn read_parts(root: &Path, parts: &mut BTreeMap<TaskDigest, Vec<Part>>) -> Result<(), StoreError> {
+fn read_parts(root: &Path, parts: &mut Parts) -> Result<(), StoreError> {
     for digest in task_folders(root)? {
-        let (database, content) = Database::read(&task_folder(root, digest), digest)?;
-        parts.entry(digest).or_default().push(Part { database, content });
+        parts.entry(digest).or_default().push(Database::read(&task_folder(root, digest), digest)?);
     }
     Ok(())
 }
 
-type Parts = BTreeMap<TaskDigest, Vec<Part>>;
-
 /// Refuses two second waves of one task.
 fn check_waves(there: &Parts, parts: &Parts) -> Result<(), StoreError> {
     let mut waves = BTreeMap::new();
-    for Part { database, content } in there.values().chain(parts.values()).flatten() {
+    for (database, content) in there.values().chain(parts.values()).flatten() {
         let first = content.row.task.campaign();
         let Some(found) = content.row.second_wave() else { continue };
         let expected = *waves.entry(first).or_insert(found);
@@ -102,20 +96,20 @@ fn check_waves(there: &Parts, parts: &Parts) -> Result<(), StoreError> {
 /// Refuses further reports for a first wave that is over in one of the folders: its second wave did not see them.
 fn check_reports(there: &Parts, parts: &Parts) -> Result<(), StoreError> {
     for (digest, own) in parts {
-        let all: Vec<&Part> = own.iter().chain(there.get(digest).into_iter().flatten()).collect();
-        let erased: HashSet<ReportId> = all.iter().flat_map(|part| part.content.erased.iter().copied()).collect();
-        for over in all.iter().filter(|part| part.content.row.settings.is_closed()) {
-            for part in &all {
-                let is_there = |id: &ReportId| over.content.ids.contains(*id) || erased.contains(id);
-                let further = part.content.ids.iter().filter(|id| !is_there(id)).count();
+        let all: Vec<_> = own.iter().chain(there.get(digest).into_iter().flatten()).collect();
+        let erased: HashSet<ReportId> = all.iter().flat_map(|(_, content)| content.erased.iter().copied()).collect();
+        for (over, fixed) in all.iter().filter(|(_, content)| content.row.settings.is_closed()) {
+            for (database, content) in &all {
+                let is_there = |id: &ReportId| fixed.ids.contains(*id) || erased.contains(id);
+                let further = content.ids.iter().filter(|id| !is_there(id)).count();
                 if further > 0 {
                     let problem = format!(
                         "it has {further} reports that are not in {}, where the first wave is over: its second wave \
                             does not know them; leave one of the two folders out, and merge the other into an empty \
                             one",
-                        over.database.folder.display()
+                        over.folder.display()
                     );
-                    return Err(StoreError::refused(&part.database.folder, problem));
+                    return Err(StoreError::refused(&database.folder, problem));
                 }
             }
         }
@@ -126,22 +120,22 @@ fn check_reports(there: &Parts, parts: &Parts) -> Result<(), StoreError> {
 fn merge_task(
     into: &Path,
     digest: TaskDigest,
-    parts: &[Part],
+    parts: &[(Database, Content)],
     allow_loss: bool,
     meter: &mut Meter<'_>,
 ) -> Result<MergedTask, StoreError> {
     let folder = task_folder(into, digest);
-    let TaskRow { task, settings: first, .. } = &parts[0].content.row;
+    let TaskRow { task, settings: first, .. } = &parts[0].1.row;
     if !folder.exists() {
         make_task(into, task, &TaskSettings { closed: None, refined_by: None, ..first.clone() })?;
     }
-    if parts.iter().any(|part| !part.content.erased.is_empty()) {
+    if parts.iter().any(|(_, content)| !content.erased.is_empty()) {
         check_set_aside(&folder)?;
     }
     let (mut database, mut content) = Database::open(&folder, digest)?;
     database.complete_sum(&mut content)?;
     let Content { row, mut ids, erased: known, sum: mut total, .. } = content;
-    let erased: HashSet<ReportId> = parts.iter().flat_map(|part| part.content.erased.iter().copied()).collect();
+    let erased: HashSet<ReportId> = parts.iter().flat_map(|(_, content)| content.erased.iter().copied()).collect();
     let gone: HashSet<ReportId> = erased.iter().copied().filter(|id| ids.contains(*id)).collect();
     let mut merged = MergedTask { task: digest.to_string(), added: 0, duplicates: 0, reports: 0, lost: 0 };
     let refused: HashSet<ReportId> = known.union(&erased).copied().collect();
@@ -150,8 +144,8 @@ fn merge_task(
     database.change(|change| {
         change.erase(task, &gone, &mut total)?;
         change.refuse(&erased, unix_time())?;
-        for part in parts {
-            merged.lost += read_batches(&part.database, &part.content.row, allow_loss, &mut |mut batch| {
+        for (source, Content { row: theirs, .. }) in parts {
+            merged.lost += read_batches(source, theirs, allow_loss, &mut |mut batch| {
                 meter.add(batch.bytes.len() as u64);
                 batch.extract(|id| refused.contains(&id));
                 merged.duplicates += batch.extract(|id| !ids.insert(id)).len() as u64;
@@ -164,9 +158,8 @@ fn merge_task(
                 }
                 Ok(in_file(&folder, || change.append(&batch.reports, &batch.frames()))?)
             })?;
-            let theirs = &part.content.row.settings;
-            if theirs.is_closed() && settings.refined_by.is_none() {
-                settings = settings.with_wave_of(theirs);
+            if theirs.settings.is_closed() && settings.refined_by.is_none() {
+                settings = settings.with_wave_of(&theirs.settings);
             }
         }
         change.edit(|row| row.settings = settings)?;
