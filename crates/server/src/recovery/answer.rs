@@ -120,7 +120,7 @@ impl Answer {
 
 /// The present estimate, shrunk towards the truth by the known noise; about an estimated mean, where the law is not
 /// known, only without negative eigenvalues.
-pub(super) fn denoised(reports: &dyn TaskReports) -> Result<Denoised, Problem> {
+pub(crate) fn denoised(reports: &dyn TaskReports) -> Result<Denoised, Problem> {
     let covariance = estimate(reports)?.1;
     let denoised = match Denoising::Frobenius.apply(&covariance) {
         Err(RecoveryError::NoLaw) => Denoising::Psd.apply(&covariance),

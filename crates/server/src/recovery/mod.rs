@@ -9,13 +9,11 @@ use std::time::{Duration, Instant};
 
 use crate::locks::hold;
 use futures_util::FutureExt as _;
-use ldp_pca::internal::recovery::Denoised;
 use prometheus_client::metrics::counter::Counter;
 use tokio::sync::{Mutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 
-pub(super) use self::answer::Answer;
-use self::answer::denoised;
+pub(super) use self::answer::{Answer, denoised};
 pub(super) use self::query::{Wanted, read_question};
 use super::config::Most;
 use super::net::{Client, Portion, Shares};
@@ -100,17 +98,6 @@ impl Recoveries {
         };
         let permit = Arc::clone(permits).acquire_owned().await;
         Ok((permit.map_err(Problem::internal)?, portion))
-    }
-
-    /// The covariance of the present state without its noise.
-    pub(super) async fn covariance(&self, asker: Asker, reports: Arc<dyn TaskReports>) -> Result<Denoised, Problem> {
-        let permit = self.enter(asker).await?;
-        let computed = spawn_blocking(move || {
-            let denoised = denoised(&*reports);
-            drop(permit);
-            denoised
-        });
-        computed.await.unwrap_or_else(|error| Err(Problem::internal(error)))
     }
 }
 

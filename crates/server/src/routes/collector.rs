@@ -25,7 +25,7 @@ use super::recovery::{Asked, check_minimum, check_waves, in_time};
 use crate::app::App;
 use crate::origins::RESOURCE_POLICY;
 use crate::problem::{Problem, Reason};
-use crate::recovery::{Asker, Waves};
+use crate::recovery::{Asker, Waves, denoised};
 use crate::request::{Id, weight};
 use crate::store::{TaskReports, unix_time};
 use crate::tokens::{Role, after};
@@ -247,8 +247,16 @@ pub(super) async fn covariance_table(State(app): State<Arc<App>>, asked: Page) -
     asked.wanted?;
     check_waves(&app, &asked.waves, asked.waves.last().counts())?;
     let names = reports.task().schema().feature_names();
-    let matrix = in_time(&app, app.recoveries.covariance(asker, reports)).await?.matrix;
-    blocking(move || table("covariance.csv", names.clone(), &names, &matrix)).await?
+    let computed = async {
+        let permit = app.recoveries.enter(asker).await?;
+        blocking(move || {
+            let matrix = denoised(&*reports)?.matrix;
+            drop(permit);
+            table("covariance.csv", names.clone(), &names, &matrix)
+        })
+        .await?
+    };
+    in_time(&app, computed).await
 }
 
 /// `GET /tasks/{id}/aggregate`: the sums. They show whether a known id is among few reports, so they are for no others.

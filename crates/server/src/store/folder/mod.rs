@@ -320,7 +320,10 @@ fn names(folder: &Path) -> Result<Vec<String>, StoreError> {
 }
 
 /// The tasks that have a folder in that of their store, in the order of their digests.
-fn task_folders(root: &Path) -> Result<Vec<TaskDigest>, StoreError> {
+///
+/// # Errors
+/// [`StoreError`] when the folder of the store is not there.
+pub fn task_folders(root: &Path) -> Result<Vec<TaskDigest>, StoreError> {
     let mut digests: Vec<TaskDigest> =
         names(&root.join("tasks"))?.iter().filter_map(|name| name.parse().ok()).collect();
     digests.sort();

@@ -16,6 +16,7 @@ use super::{deleted as deleted_tasks, deleted_folder, task_folder, task_folders}
 use crate::store::{At, StoreError};
 use ldp_pca::task::{Task, TaskDigest};
 
+pub use super::task_folders as tasks;
 pub use backup::{BackedUp, backup};
 pub use merge::{MergedTask, merge};
 pub use repair::{Acknowledged, Repaired, RepairedTask, acknowledge, repair};
@@ -124,12 +125,4 @@ pub fn export(
 /// [`StoreError`] when the folder does not have it, or it cannot be read.
 pub fn task(root: &Path, digest: TaskDigest) -> Result<Task, StoreError> {
     Ok(Database::describe(&task_folder(root, digest), digest)?.task)
-}
-
-/// The tasks that have a folder in the folder of a store.
-///
-/// # Errors
-/// [`StoreError`] when it is not there.
-pub fn tasks(root: &Path) -> Result<Vec<TaskDigest>, StoreError> {
-    task_folders(root)
 }
