@@ -6,7 +6,7 @@ use ureq::http::header::{CONTENT_TYPE, RETRY_AFTER};
 
 use crate::agent::{agent, at_fault, base_url, local_agent, redirect};
 use crate::error::ServerError;
-use crate::oblivious::{GATEWAY, KEYS, REQUEST, RESPONSE, SealingKey};
+use crate::oblivious::{GATEWAY, KEYS, REQUEST, RESPONSE};
 use crate::request::text;
 
 /// The longest that a request may take.
@@ -50,12 +50,6 @@ impl Upstream {
             return Err(unusable(format!("{} answers {status}, but not with a gateway's keys", self.url)));
         }
         answer.body_mut().with_config().limit(64 << 10).read_to_vec().map_err(failed)
-    }
-
-    /// Whether it now advertises another key than this one under the same id, which cannot open what this one seals.
-    pub(super) fn has_replaced(&self, key: &SealingKey) -> bool {
-        let advertised = self.keys().ok().and_then(|keys| SealingKey::read(&keys).ok());
-        advertised.is_some_and(|other| other.header() == key.header() && other != *key)
     }
 
     /// Sends a sealed request. Whether it was opened: then only its sender could read what became of the report. If

@@ -44,16 +44,10 @@ impl StoreMetrics {
         store.register("group_reports", "New reports made durable by one sync", self.group_reports.clone());
         let help = "Bytes of reports written and synced";
         store.register_with_unit("written", help, Unit::Bytes, self.written_bytes.clone());
-        for (name, help, counter) in [
-            ("failed_writes", "Writes and syncs that the system refused", &self.failed_writes),
-            ("missing_reports", "Reports that the database had confirmed and no longer has", &self.missing_reports),
-            (
-                "dropped_snapshots",
-                "Snapshots that did not follow from the reports in the database",
-                &self.dropped_snapshots,
-            ),
-        ] {
-            store.register(name, help, counter.clone());
-        }
+        store.register("failed_writes", "Writes and syncs that the system refused", self.failed_writes.clone());
+        let help = "Reports that the database had confirmed and no longer has";
+        store.register("missing_reports", help, self.missing_reports.clone());
+        let help = "Snapshots that did not follow from the reports in the database";
+        store.register("dropped_snapshots", help, self.dropped_snapshots.clone());
     }
 }

@@ -172,9 +172,7 @@ impl Follower {
             Some(task) => tasks.insert(digest, task),
             None => tasks.remove(&digest),
         };
-        if let Some(before) = before {
-            before.close();
-        }
+        before.iter().for_each(|before| before.close());
     }
 }
 

@@ -47,7 +47,7 @@ pub(super) struct Shared {
     sum: Mutex<Aggregate>,
     ledger: Mutex<Ledger>,
     /// Dropped with the task, which notifies everyone who waits for other counts.
-    teller: Mutex<Option<watch::Sender<Counts>>>,
+    pub(super) teller: Mutex<Option<watch::Sender<Counts>>>,
     /// The counts, and those to come.
     pub(super) counts: watch::Receiver<Counts>,
     /// Reports in the last known snapshot.
@@ -85,11 +85,6 @@ impl Shared {
 
     pub(super) fn configure(&self, settings: TaskSettings) {
         *write_lock(&self.settings) = Arc::new(settings);
-    }
-
-    /// Ends the stream of counts.
-    pub(super) fn end(&self) {
-        drop(hold(&self.teller).take());
     }
 
     pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger> {

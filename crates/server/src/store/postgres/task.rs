@@ -42,7 +42,7 @@ impl PostgresTask {
 
     /// Accepts no further batch, and publishes no more counts. Waiting batches are written.
     pub(super) fn close(&self) {
-        self.shared.end();
+        drop(hold(&self.shared.teller).take());
         self.queue.close();
     }
 
