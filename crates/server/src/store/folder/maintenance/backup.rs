@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::super::database::Database;
 use super::super::{deleted_folder, make_folders, move_folder, names, remove_folder, task_folder};
-use super::{Meter, Progress, all_folders};
+use super::{Progress, all_folders, meter};
 use crate::durable::{folder_of, make_folder, new_folder, sync_folder, write_whole};
 use crate::store::{At, DeletedTask, StoreError};
 
@@ -51,7 +51,7 @@ pub fn backup(root: &Path, to: &Path, progress: Progress<'_>) -> Result<BackedUp
 fn copy_all(root: &Path, part: &Path, progress: Progress<'_>) -> Result<BackedUp, StoreError> {
     make_folders(part)?;
     let mut done = BackedUp::default();
-    let mut meter = Meter::new(progress, all_folders(root)?.iter().map(|(folder, ..)| folder));
+    let mut meter = meter(progress, all_folders(root)?.iter().map(|(folder, ..)| folder));
     // Once more for those that were deleted before they were copied, also where another one of the same task was put in
     // their place: better twice than never.
     for _ in 0..2 {
@@ -71,7 +71,7 @@ fn copy_all(root: &Path, part: &Path, progress: Progress<'_>) -> Result<BackedUp
                 copied => copied?,
             };
             done.damage.extend(content.row.damage.iter().map(|damage| format!("task {digest}: {damage}")));
-            meter.add(Database::bytes_in(&from));
+            meter(Database::bytes_in(&from));
             (done.tasks, done.reports) = (done.tasks + 1, done.reports + content.reports);
         }
     }

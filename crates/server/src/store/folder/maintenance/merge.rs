@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::super::database::{Content, Database, TaskRow, in_file};
 use super::super::{check_set_aside, make_folders, make_task, sweep, task_folder, task_folders};
-use super::{Meter, Progress, read_batches, refuse_losses};
+use super::{Progress, meter, read_batches, refuse_losses};
 use crate::store::{Lock, StoreError, TaskSettings, sum, unix_time};
 use ldp_pca::internal::aggregate::MAX_RECORDS;
 use ldp_pca::internal::decimal::plural;
@@ -63,7 +63,7 @@ pub fn merge(
     check_waves(&there, &parts)?;
     check_reports(&there, &parts)?;
     drop(there);
-    let mut meter = Meter::new(progress, parts.values().flatten().map(|(database, _)| &database.folder));
+    let mut meter = meter(progress, parts.values().flatten().map(|(database, _)| &database.folder));
     parts.into_iter().map(|(digest, parts)| merge_task(into, digest, &parts, allow_loss, &mut meter)).collect()
 }
 
@@ -122,7 +122,7 @@ fn merge_task(
     digest: TaskDigest,
     parts: &[(Database, Content)],
     allow_loss: bool,
-    meter: &mut Meter<'_>,
+    meter: &mut dyn FnMut(u64),
 ) -> Result<MergedTask, StoreError> {
     let folder = task_folder(into, digest);
     let TaskRow { task, settings: first, .. } = &parts[0].1.row;
@@ -146,7 +146,7 @@ fn merge_task(
         change.refuse(&erased, unix_time())?;
         for (source, Content { row: theirs, .. }) in parts {
             merged.lost += read_batches(source, theirs, allow_loss, &mut |mut batch| {
-                meter.add(batch.bytes.len() as u64);
+                meter(batch.bytes.len() as u64);
                 batch.extract(|id| refused.contains(&id));
                 merged.duplicates += batch.extract(|id| !ids.insert(id)).len() as u64;
                 merged.added += batch.reports.len() as u64;

@@ -26,24 +26,16 @@ pub use verify::{Verified, VerifiedTask, verify};
 /// Receives the number of bytes read, and their total.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 
-/// The progress of reading the folders of tasks.
-struct Meter<'a> {
-    progress: Progress<'a>,
-    done: u64,
-    total: u64,
-}
-
-impl<'a> Meter<'a> {
-    fn new<'f>(progress: Progress<'a>, folders: impl IntoIterator<Item = &'f PathBuf>) -> Self {
-        let total = folders.into_iter().map(|folder| Database::bytes_in(folder)).sum();
-        progress(0, total);
-        Self { progress, done: 0, total }
-    }
-
-    fn add(&mut self, bytes: u64) {
-        self.done += bytes;
-        (self.progress)(self.done, self.total.max(self.done));
-    }
+/// Tells the progress of reading the folders of tasks: what is returned receives the number of bytes that were read
+/// since.
+fn meter<'a, 'f>(progress: Progress<'a>, folders: impl IntoIterator<Item = &'f PathBuf>) -> Box<dyn FnMut(u64) + 'a> {
+    let total: u64 = folders.into_iter().map(|folder| Database::bytes_in(folder)).sum();
+    let mut done = 0;
+    progress(0, total);
+    Box::new(move |bytes| {
+        done += bytes;
+        progress(done, total.max(done));
+    })
 }
 
 /// The folder of a task, and when it was deleted.
@@ -110,9 +102,9 @@ pub fn export(
     let folder = task_folder(root, task);
     let (database, Content { row, .. }) = Database::read(&folder, task)?;
     refuse_losses(&database, &row, allow_loss)?;
-    let (mut meter, mut reports) = (Meter::new(progress, [&folder]), 0);
+    let (mut meter, mut reports) = (meter(progress, [&folder]), 0);
     let lost = read_batches(&database, &row, allow_loss, &mut |batch| {
-        meter.add(batch.bytes.len() as u64);
+        meter(batch.bytes.len() as u64);
         reports += batch.reports.len() as u64;
         Ok(write(&batch.bytes).at("write the reports of", &folder)?)
     })?;

@@ -13,7 +13,7 @@ use super::super::database::{
 use super::super::ids::Ids;
 use super::super::salvage::Salvage;
 use super::super::{names, remove_folder};
-use super::{Meter, Progress, all_folders};
+use super::{Progress, all_folders, meter};
 use crate::durable::{make_folder, sync_folder};
 use crate::store::{At, Lock, StoreError, TaskSettings, sum};
 use ldp_pca::aggregate::Aggregate;
@@ -62,7 +62,7 @@ pub struct Acknowledged {
 pub fn repair(root: &Path, progress: Progress<'_>) -> Result<Repaired, StoreError> {
     let _lock = Lock::take(root)?;
     let folders = all_folders(root)?;
-    let mut meter = Meter::new(progress, folders.iter().map(|(folder, ..)| folder));
+    let mut meter = meter(progress, folders.iter().map(|(folder, ..)| folder));
     let mut done = Repaired::default();
     for (folder, digest, _) in folders {
         let bytes = Database::bytes_in(&folder);
@@ -81,7 +81,7 @@ pub fn repair(root: &Path, progress: Progress<'_>) -> Result<Repaired, StoreErro
                 let _ = remove_folder(&folder.join(REPAIR));
             }
         }
-        meter.add(bytes);
+        meter(bytes);
     }
     Ok(done)
 }

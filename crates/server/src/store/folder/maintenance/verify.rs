@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::super::database::Database;
 use super::super::{NEW, names};
-use super::{Meter, Progress, all_folders};
+use super::{Progress, all_folders, meter};
 use crate::secrets;
 use crate::store::StoreError;
 use ldp_pca::task::TaskDigest;
@@ -58,7 +58,7 @@ pub fn verify(root: &Path, progress: Progress<'_>) -> Result<Verified, StoreErro
         verified.problems.push(format!("{name} in the folder of tasks is no task"));
     }
     let folders = all_folders(root)?;
-    let mut meter = Meter::new(progress, folders.iter().map(|(folder, ..)| folder));
+    let mut meter = meter(progress, folders.iter().map(|(folder, ..)| folder));
     for (folder, digest, deleted) in folders {
         let mut found = VerifiedTask { task: digest.to_string(), deleted, ..VerifiedTask::default() };
         let done = verify_task(&folder, digest, &mut found, &mut meter);
@@ -75,14 +75,14 @@ fn verify_task(
     folder: &Path,
     digest: TaskDigest,
     found: &mut VerifiedTask,
-    meter: &mut Meter<'_>,
+    meter: &mut dyn FnMut(u64),
 ) -> Result<(), StoreError> {
     found.bytes = Database::bytes_in(folder);
     let (database, mut content) = Database::read(folder, digest)?;
     found.erased = content.erased.len() as u64;
     found.problems.append(&mut content.row.damage);
     let problems = database.problems(&content, &mut |batch| {
-        meter.add(batch.bytes.len() as u64);
+        meter(batch.bytes.len() as u64);
         found.reports += batch.reports.len() as u64;
     })?;
     found.problems.extend(problems);
