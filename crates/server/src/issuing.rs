@@ -42,9 +42,7 @@ const CONTEXT: &[u8] = b"ldp-pca issued id 1";
 
 /// Makes ids, and recognizes its own.
 #[derive(Clone)]
-pub(super) struct Issuer {
-    keyed: Hmac<Sha256>,
-}
+pub(super) struct Issuer(Hmac<Sha256>);
 
 impl Issuer {
     /// Refuses a missing key on behalf of a task with reports whose ids were issued: a new key would refuse them.
@@ -78,7 +76,7 @@ impl Issuer {
     fn new(key: &[u8]) -> Self {
         let mut keyed = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
         keyed.update(CONTEXT);
-        Self { keyed }
+        Self(keyed)
     }
 
     /// New ids of a task.
@@ -101,7 +99,7 @@ impl Issuer {
     }
 
     fn tag(&self, task: TaskDigest, random: &[u8]) -> [u8; 8] {
-        let mut keyed = self.keyed.clone();
+        let mut keyed = self.0.clone();
         keyed.update(task.as_bytes());
         keyed.update(random);
         let mut tag = [0; 8];

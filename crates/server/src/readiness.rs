@@ -14,15 +14,13 @@ const FRESH: Duration = Duration::from_secs(1);
 
 /// The last result, and its time. Others wait while it is found.
 #[derive(Default)]
-pub(super) struct Readiness {
-    last: Mutex<Option<(Instant, Result<(), String>)>>,
-}
+pub(super) struct Readiness(Mutex<Option<(Instant, Result<(), String>)>>);
 
 impl Readiness {
     /// The reason why reports cannot be stored now, if any. A store that takes longer than `patience` counts as not
     /// answering.
     pub(super) async fn find(&self, store: &Arc<dyn ReportStore>, patience: Duration) -> Result<(), String> {
-        let mut last = self.last.lock().await;
+        let mut last = self.0.lock().await;
         match &*last {
             Some((when, found)) if when.elapsed() < FRESH => found.clone(),
             _ => {

@@ -110,9 +110,7 @@ pub(super) fn give_back(of_clients: &mut HashMap<Client, usize>, client: Client,
 
 /// The turns of each client with requests.
 #[derive(Default)]
-pub(in super::super) struct Turns {
-    of_clients: Mutex<HashMap<Client, Arc<Semaphore>>>,
-}
+pub(in super::super) struct Turns(Mutex<HashMap<Client, Arc<Semaphore>>>);
 
 /// Requests of one client that are answered at the same time; its others wait.
 const AT_ONCE: usize = 4;
@@ -128,7 +126,7 @@ impl Turns {
     /// Waits for the client's turn. Only for requests that are answered without waiting.
     pub(in super::super) async fn wait(self: &Arc<Self>, client: Client) -> Turn {
         let new = || Arc::new(Semaphore::new(AT_ONCE));
-        let permits = Arc::clone(hold(&self.of_clients).entry(client).or_insert_with(new));
+        let permits = Arc::clone(hold(&self.0).entry(client).or_insert_with(new));
         // Kept from now on, in case the request is given up while it waits.
         let mut turn = Turn { turns: Arc::clone(self), client, permit: None };
         turn.permit = permits.acquire_owned().await.ok();
@@ -138,7 +136,7 @@ impl Turns {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let mut of_clients = hold(&self.turns.of_clients);
+        let mut of_clients = hold(&self.turns.0);
         self.permit.take();
         // Under the lock no request arrives; a waiting request holds it too.
         if of_clients.get(&self.client).is_some_and(|permits| Arc::strong_count(permits) == 1) {
@@ -215,6 +213,6 @@ mod tests {
         let mut given_up = Box::pin(turns.wait(client(1)));
         let _ = timeout(Duration::ZERO, &mut given_up).await;
         drop((given_up, next, taken));
-        assert!(hold(&turns.of_clients).is_empty());
+        assert!(hold(&turns.0).is_empty());
     }
 }

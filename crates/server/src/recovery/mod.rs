@@ -101,12 +101,9 @@ impl Recoveries {
     }
 }
 
-/// The answers of a task's present state, or of one not long ago.
+/// The answers of a task's present state, or of one not long ago. The most recently asked question is last.
 #[derive(Default)]
-pub(super) struct RecoveryCache {
-    /// The most recently asked question is last.
-    answers: Lock<Vec<Kept>>,
-}
+pub(super) struct RecoveryCache(Lock<Vec<Kept>>);
 
 /// A question, the second wave's reports that it is about too, and the answer.
 type Kept = (Wanted, Option<Weak<dyn TaskReports>>, Arc<Slot>);
@@ -174,7 +171,7 @@ impl RecoveryCache {
     }
 
     fn slot(&self, wanted: Wanted, second: Option<&Arc<dyn TaskReports>>) -> Arc<Slot> {
-        let mut answers = hold(&self.answers);
+        let mut answers = hold(&self.0);
         let is_asked = |(kept, of, _): &Kept| {
             *kept == wanted
                 && match (of, second) {
@@ -195,7 +192,7 @@ impl RecoveryCache {
 
     /// The predicted error of the components asked for last, as a share of a random subspace's, and their number.
     pub(super) fn predicted_error(&self) -> Option<(usize, f64)> {
-        hold(&self.answers).iter().rev().find_map(|(.., slot)| hold(&slot.last).as_ref()?.predicted_error)
+        hold(&self.0).iter().rev().find_map(|(.., slot)| hold(&slot.last).as_ref()?.predicted_error)
     }
 }
 
