@@ -20,6 +20,7 @@ mod relayed;
 mod reports;
 mod tasks;
 
+use std::future::ready;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -34,7 +35,7 @@ use axum::routing::{get, post, put};
 use tokio::task::{spawn_blocking, yield_now};
 use tower_service::Service;
 
-use self::observe::{Admission, observe, refuse};
+use self::observe::{Admission, observe};
 use crate::app::App;
 use crate::net::{Client, RequestBody, TwoLengths};
 use crate::oblivious::GATEWAY;
@@ -64,7 +65,8 @@ impl Routes {
         // Bytes after a body of uncertain length are not read as a request.
         let last = bad.is_some() || request.headers().contains_key(header::TRANSFER_ENCODING);
         let mut response = match bad {
-            Some(problem) => refuse(&self.app, request.map(Body::new), problem),
+            // It has no route, and no answer is made.
+            Some(problem) => observe(&self.app, Err(problem), None, request.map(Body::new), |_, _| ready(())).await,
             None => self.answer_good(peer, request).await,
         };
         if last {

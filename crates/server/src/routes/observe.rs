@@ -57,25 +57,17 @@ where
     F: Future<Output: IntoResponse>,
 {
     let seen = Seen::of(app, &request, route);
+    // A supervisor that restarts a server that does not answer must not be refused for asking too often.
+    let is_supervisor = seen.route.as_deref().is_some_and(|route| health::PATHS.contains(&route));
     let response = if seen.asked && origins::is_preflight(&request) {
         origins::preflight(seen.allowance.as_ref().map(|_| "content-type,authorization"))
-    } else if let Err(problem) = admit(app, client, seen.route.as_deref()) {
-        refused(app, request, problem)
+    } else if !is_supervisor && let Err(problem) = client.and_then(|client| app.limits.admit(client)) {
+        let (parts, mut body) = request.into_parts();
+        app.limits.refuse(&parts.headers, &mut body, problem).into_response()
     } else {
         answer(request, &seen.id).await.into_response()
     };
     seen.finish(app, response)
-}
-
-/// The answer to a request that is refused before routing.
-pub(super) fn refuse(app: &App, request: Request, problem: Problem) -> Response {
-    let seen = Seen::of(app, &request, None);
-    seen.finish(app, refused(app, request, problem))
-}
-
-fn refused(app: &App, request: Request, problem: Problem) -> Response {
-    let (parts, mut body) = request.into_parts();
-    app.limits.refuse(&parts.headers, &mut body, problem).into_response()
 }
 
 /// The request's id, for lines of its own.
@@ -91,15 +83,6 @@ impl RequestId {
 /// The client of a request for which there is a place, or why there is none.
 #[derive(Clone)]
 pub(super) struct Admission(pub(super) Result<Client, Problem>);
-
-/// Whether the request may be answered.
-fn admit(app: &App, client: Result<Client, Problem>, route: Option<&str>) -> Result<(), Problem> {
-    // A supervisor that restarts a server that does not answer must not be refused for asking too often.
-    if route.is_some_and(|route| health::PATHS.contains(&route)) {
-        return Ok(());
-    }
-    app.limits.admit(client?)
-}
 
 /// The parts of a request that are kept for its answer and its log line.
 struct Seen {
