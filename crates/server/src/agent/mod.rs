@@ -4,7 +4,7 @@
 mod address;
 mod proxy;
 
-use std::io::ErrorKind;
+use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, InvalidData, UnexpectedEof};
 use std::time::Duration;
 
 use ureq::Proxy;
@@ -54,14 +54,9 @@ pub fn at_fault(agent: &ureq::Agent, url: &str, error: &ureq::Error) -> String {
     let proxy = format!("the proxy {}:{} (HTTP_PROXY, HTTPS_PROXY or ALL_PROXY)", proxy.host(), proxy.port());
     let is_reached = match error {
         ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => false,
-        ureq::Error::Io(error) => matches!(
-            error.kind(),
-            ErrorKind::BrokenPipe
-                | ErrorKind::ConnectionAborted
-                | ErrorKind::ConnectionReset
-                | ErrorKind::InvalidData
-                | ErrorKind::UnexpectedEof
-        ),
+        ureq::Error::Io(error) => {
+            matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | InvalidData | UnexpectedEof)
+        }
         _ => true,
     };
     if is_reached { format!("{url} through {proxy}") } else { proxy }

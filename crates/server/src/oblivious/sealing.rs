@@ -30,12 +30,9 @@ const EPHEMERAL: &[u8] = b"ldp-pca: the ephemeral key of a sealed report, 1";
 /// The shortest padded request: all tasks with compact reports have it.
 const SHORTEST: usize = 256;
 
-/// A key of a gateway, from its key configuration.
+/// A key of a gateway: its key configuration with the one suite that is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SealingKey {
-    /// The configuration with the one suite that is used.
-    config: Vec<u8>,
-}
+pub struct SealingKey(Vec<u8>);
 
 /// Why nothing can be sealed.
 #[derive(Debug, thiserror::Error)]
@@ -67,7 +64,7 @@ impl SealingKey {
             if let Some(config) = of_suite(entry) {
                 // A point that is not on the curve is refused here.
                 KeyConfig::decode(&config).map_err(|_| SealError::NotKeys)?;
-                return Ok(Self { config });
+                return Ok(Self(config));
             }
             list = later;
         }
@@ -77,14 +74,14 @@ impl SealingKey {
     /// The list with this key alone, as `application/ohttp-keys`: whoever reads it finds this one.
     #[must_use]
     pub fn list(&self) -> Vec<u8> {
-        [&(self.config.len() as u16).to_be_bytes()[..], &self.config].concat()
+        [&(self.0.len() as u16).to_be_bytes()[..], &self.0].concat()
     }
 
     /// The first bytes of every request that is sealed to this key.
     #[must_use]
     pub fn header(&self) -> [u8; 7] {
         let mut header = [0; 7];
-        header[..3].copy_from_slice(&self.config[..3]);
+        header[..3].copy_from_slice(&self.0[..3]);
         header[3..].copy_from_slice(&SUITE);
         header
     }
@@ -103,8 +100,8 @@ impl SealingKey {
     /// [`SealError::Failed`], when the cryptography refuses.
     pub fn seal(&self, task: TaskDigest, report: &[u8]) -> Result<Vec<u8>, SealError> {
         let (header, request) = (self.header(), request(task, report)?);
-        let hash = Sha256::new().chain_update(EPHEMERAL).chain_update(&self.config).chain_update(&request).finalize();
-        let key = &self.config[1 + KEM.len()..][..PUBLIC_KEY_BYTES];
+        let hash = Sha256::new().chain_update(EPHEMERAL).chain_update(&self.0).chain_update(&request).finalize();
+        let key = &self.0[1 + KEM.len()..][..PUBLIC_KEY_BYTES];
         let key = <DhP256HkdfSha256 as Kem>::PublicKey::from_bytes(key).map_err(|error| failed(&error))?;
         let (ephemeral, sealed) = single_shot_seal_with_rng::<AesGcm128, HkdfSha256, DhP256HkdfSha256>(
             &OpModeS::Base,

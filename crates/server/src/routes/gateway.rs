@@ -56,14 +56,10 @@ pub(super) async fn take(
     let opened = answer(parts.status.as_u16(), &named.collect::<Vec<_>>(), &body).map_err(Problem::internal)?;
     let sealed = sealer.encapsulate(&opened).map_err(Problem::internal)?;
     // A relay cannot see that the same request may succeed later: the header tells it.
+    let is_passing = matches!(parts.status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS);
     let wait = || parts.headers.get(RETRY_AFTER).cloned().unwrap_or(HeaderValue::from_static("5"));
-    let wait = is_passing(parts.status).then(|| [(RETRY_AFTER, wait())]);
+    let wait = (is_passing || parts.status.is_server_error()).then(|| [(RETRY_AFTER, wait())]);
     // For metrics and the log.
     let kind = parts.extensions.get::<Reason>().copied().map(Extension);
     Ok(([(CONTENT_TYPE, RESPONSE)], wait, kind, sealed).into_response())
-}
-
-/// Whether the same request may have another answer later.
-fn is_passing(status: StatusCode) -> bool {
-    matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS) || status.is_server_error()
 }
