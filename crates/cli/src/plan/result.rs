@@ -8,7 +8,9 @@ use serde::Serialize;
 use super::sample::SampleResult;
 use crate::hostile::{hostile_text, per_report};
 use crate::norms::clipping_text;
-use crate::output::{Decimal, at_most, fixed, fixed_down, grouped, of_structure, on_scale, plural, three_digits, wrote};
+use crate::output::{
+    Decimal, at_most, fixed, fixed_down, grouped, of_structure, on_scale, plural, three_digits, wrote,
+};
 use crate::task::waves_text;
 use crate::writing::Target;
 
