@@ -13,7 +13,7 @@ use crate::record::BoundedRecord;
 ///
 /// The trait is sealed. A task names one of the crate's mechanisms, and people who answer it rely on the proof in the
 /// mechanism's file. A program's own mechanism has no name in a task, and no proof. To test your own mechanism, give it
-/// to the audit of the crate `ldp-pca-simulation`: its `audit::Randomizer` takes any closure.
+/// to the audit of the crate `ldp-pca-simulation`: its `audit::Randomizer` is any closure.
 ///
 /// ```
 /// use ldp_pca::LocalRandomizer;

@@ -9,9 +9,7 @@ use ldp_pca::internal::privacy::calibration::{COVARIANCE_SENSITIVITY, analytic_g
 use ldp_pca::internal::sampling::bits::Bits;
 use ldp_pca::internal::sampling::gaussian;
 use ldp_pca::internal::sampling::uniform::uniform_below;
-use ldp_pca::mechanism::{
-    Calibration, DoubleCap, Gaussian, LocalRandomizer, MechanismFamily, MechanismSpec, RandomizeError,
-};
+use ldp_pca::mechanism::{Calibration, DoubleCap, Gaussian, LocalRandomizer, MechanismFamily, MechanismSpec};
 use ldp_pca::record::{BoundedRecord, Bounding, Radius};
 use ldp_pca::report::ReportId;
 use ldp_pca::schema::{Schema, Value};
@@ -28,8 +26,13 @@ fn confidence() -> Confidence {
     Confidence::new(CONFIDENCE).unwrap()
 }
 
+/// A mechanism as it is shipped.
+fn shipped(mechanism: &TaskMechanism) -> Box<Randomizer<'_>> {
+    Box::new(|record, task_key, id, rng| mechanism.randomize_with_rng(record, task_key, id, rng).map(Some))
+}
+
 /// The result of so many trials.
-fn observed(audit: &Audit, trials: u64, randomizer: &impl Randomizer) -> Tally {
+fn observed(audit: &Audit, trials: u64, randomizer: &Randomizer<'_>) -> Tally {
     let mut tally = audit.empty_tally();
     for job in audit.jobs(trials).unwrap() {
         audit.observe(job, 3, randomizer, &mut tally).unwrap();
@@ -38,7 +41,7 @@ fn observed(audit: &Audit, trials: u64, randomizer: &impl Randomizer) -> Tally {
 }
 
 /// The findings about a randomizer that claims to be `mechanism`.
-fn finding(mechanism: &TaskMechanism, bounding: Bounding, trials: u64, randomizer: &impl Randomizer) -> Finding {
+fn finding(mechanism: &TaskMechanism, bounding: Bounding, trials: u64, randomizer: &Randomizer<'_>) -> Finding {
     let audit = Audit::new(mechanism, bounding).unwrap();
     let claimed = mechanism.guarantee();
     let tally = observed(&audit, trials, randomizer);
@@ -48,7 +51,7 @@ fn finding(mechanism: &TaskMechanism, bounding: Bounding, trials: u64, randomize
 }
 
 /// The bound for a randomizer that claims to be `mechanism`, and makes well-formed payloads.
-fn bound(mechanism: &TaskMechanism, bounding: Bounding, trials: u64, randomizer: &impl Randomizer) -> f64 {
+fn bound(mechanism: &TaskMechanism, bounding: Bounding, trials: u64, randomizer: &Randomizer<'_>) -> f64 {
     let found = finding(mechanism, bounding, trials, randomizer);
     assert_eq!(found.malformed, []);
     assert_eq!(found.passed, found.epsilon_lower_bound <= mechanism.guarantee().epsilon.value());
@@ -71,7 +74,7 @@ fn double_cap_stays_below_its_claim_and_shows_most_of_it_with_and_without_a_lift
         [(0.5, 80_000, unit), (1.0, 20_000, unit), (2.0, 12_000, unit), (4.0, 12_000, unit), (2.0, 10_000, clip)]
     {
         let mechanism = double_cap(e);
-        let found = bound(&mechanism, bounding, trials, &mechanism);
+        let found = bound(&mechanism, bounding, trials, &*shipped(&mechanism));
         assert!(found <= e, "epsilon {e} is claimed, at least {found} is given");
         assert!(found >= 0.7 * e, "the audit sees {found} of {e}");
     }
@@ -82,7 +85,7 @@ fn gaussian_stays_below_its_claim() {
     for e in [0.5, 1.0, 2.0, 4.0] {
         for d in [1e-6, 1e-2] {
             let mechanism = TaskMechanism::from(analytic(e, d));
-            let found = bound(&mechanism, Bounding::UnitNorm, 60_000, &mechanism);
+            let found = bound(&mechanism, Bounding::UnitNorm, 60_000, &*shipped(&mechanism));
             assert!(found <= e, "epsilon {e} is claimed, at least {found} is given");
             assert!(d < 1e-2 || found >= 0.5 * e, "the audit sees {found} of {e}");
         }
@@ -95,7 +98,7 @@ fn the_scale_of_the_paper_keeps_what_it_really_gives() {
     let family = MechanismFamily::WangXu { delta: delta(0.02) };
     let mechanism = TaskMechanism::from(family.build(epsilon(4.0), DIMENSION, Bounding::UnitNorm).unwrap());
     let audit = Audit::new(&mechanism, Bounding::UnitNorm).unwrap();
-    let tally = observed(&audit, 200_000, &mechanism);
+    let tally = observed(&audit, 200_000, &*shipped(&mechanism));
     let at = |d| audit.conclude(&tally, d, confidence()).unwrap().epsilon_lower_bound;
     let real = mechanism.guarantee().delta_value();
     assert!(real > 0.02 && at(real) <= 4.0, "at the real delta {real}: {}", at(real));
@@ -103,11 +106,11 @@ fn the_scale_of_the_paper_keeps_what_it_really_gives() {
 }
 
 /// The Gaussian mechanism with its noise multiplied by `factor`, reported on the same lattice.
-fn scaled_noise(claimed: &Gaussian, factor: f64) -> impl Randomizer + use<> {
+fn scaled_noise(claimed: &Gaussian, factor: f64) -> Box<Randomizer<'static>> {
     let steps = (256.0 + 1.0 / 12.0f64).sqrt();
     let Perturbation::Additive { diagonal, off_diagonal } = claimed.perturbation() else { panic!("it adds noise") };
     let (on, off) = (diagonal / steps, off_diagonal / steps);
-    move |record: &BoundedRecord, _: &[u8; 16], _: ReportId, rng: &mut dyn CryptoRng| {
+    Box::new(move |record, _, _, rng| {
         let (x, mut bits, mut payload) = (record.coordinates(), Bits::new(rng, 30), vec![]);
         for i in 0..x.len() {
             for j in i..x.len() {
@@ -116,7 +119,7 @@ fn scaled_noise(claimed: &Gaussian, factor: f64) -> impl Randomizer + use<> {
             }
         }
         Ok(Some(payload))
-    }
+    })
 }
 
 /// A fifth too small, and calibrated for sensitivity 1 in place of the square root of 2. At its right scale the same
@@ -129,7 +132,7 @@ fn noise_below_its_scale_is_flagged() {
         let claimed = analytic(e, 1e-2);
         assert!(claimed.payload_bytes() == 10, "the fault writes one byte per entry");
         let randomizer = scaled_noise(&claimed, factor);
-        let found = bound(&TaskMechanism::from(claimed), Bounding::UnitNorm, trials, &randomizer);
+        let found = bound(&TaskMechanism::from(claimed), Bounding::UnitNorm, trials, &*randomizer);
         assert!((found > e) == (factor < 1.0) && found > 0.6, "{found} of {e} at {factor}");
     }
 }
@@ -142,8 +145,12 @@ fn scores(key: &[u8; 16], id: ReportId, record: &BoundedRecord, candidates: u32)
 }
 
 /// Double-cap with `weight` (of 2^20) inside a cap that `members` finds among the scores.
-fn faulty_double_cap(candidates: u32, weight: u64, members: impl Fn(&[u64]) -> Vec<bool>) -> impl Randomizer {
-    move |record: &BoundedRecord, key: &[u8; 16], id: ReportId, rng: &mut dyn CryptoRng| -> Result<_, RandomizeError> {
+fn faulty_double_cap<'a>(
+    candidates: u32,
+    weight: u64,
+    members: impl Fn(&[u64]) -> Vec<bool> + 'a,
+) -> Box<Randomizer<'a>> {
+    Box::new(move |record, key, id, rng| {
         let scores = scores(key, id, record, candidates);
         let in_cap = members(&scores);
         let inside = in_cap.iter().filter(|&&member| member).count() as u64;
@@ -155,7 +162,7 @@ fn faulty_double_cap(candidates: u32, weight: u64, members: impl Fn(&[u64]) -> V
             cap::nth_member(&in_cap, false, (draw - inside * weight) >> 20)
         };
         Ok(Some((index as u16).to_le_bytes().to_vec()))
-    }
+    })
 }
 
 fn weight(e: f64) -> u64 {
@@ -168,7 +175,7 @@ fn a_weight_that_is_applied_twice_is_flagged() {
         let claimed = double_cap(e);
         let size = DoubleCap::best_cap(64, epsilon(e));
         let randomizer = faulty_double_cap(64, weight(2.0 * e), move |scores| cap::largest(scores, size));
-        let found = bound(&claimed, Bounding::UnitNorm, 10_000, &randomizer);
+        let found = bound(&claimed, Bounding::UnitNorm, 10_000, &*randomizer);
         assert!(found > e, "{found} of {e}");
     }
 }
@@ -180,7 +187,7 @@ fn a_cap_of_data_dependent_size_is_flagged() {
     let claimed = DoubleCap::new(DIMENSION, epsilon(3.0), 32, 4).unwrap();
     let claimed = TaskMechanism::from(claimed);
     let randomizer = faulty_double_cap(32, weight(3.0), |scores| cap::largest(scores, 4));
-    let right = bound(&claimed, Bounding::UnitNorm, 10_000, &randomizer);
+    let right = bound(&claimed, Bounding::UnitNorm, 10_000, &*randomizer);
     assert!((2.1..=3.0).contains(&right), "{right}");
     // An eighth of the candidates exceed it: four of 32 on average, as in the right cap.
     let record = BoundedRecord::new(vec![1.0; DIMENSION], Bounding::UnitNorm).unwrap();
@@ -190,7 +197,7 @@ fn a_cap_of_data_dependent_size_is_flagged() {
     let randomizer = faulty_double_cap(32, weight(3.0), move |scores: &[u64]| {
         scores.iter().map(|&score| score >= threshold).collect()
     });
-    let found = bound(&claimed, Bounding::UnitNorm, 120_000, &randomizer);
+    let found = bound(&claimed, Bounding::UnitNorm, 120_000, &*randomizer);
     assert!(found > 3.0, "{found} of 3");
 }
 
@@ -258,7 +265,7 @@ fn outcomes_do_not_depend_on_the_order_of_jobs() {
         let mut tally = audit.empty_tally();
         for job in jobs {
             let mut one = audit.empty_tally();
-            audit.observe(*job, 9, &mechanism, &mut one).unwrap();
+            audit.observe(*job, 9, &*shipped(&mechanism), &mut one).unwrap();
             tally.merge(&one).unwrap();
         }
         tally
@@ -363,7 +370,7 @@ fn an_audit_that_could_not_have_refuted_its_claim_is_no_pass() {
         other => panic!("{other:?}"),
     };
     let (none, enough) = needed(&audit.empty_tally());
-    assert_eq!((none, needed(&observed(&audit, enough / 2, &mechanism))), (0, (enough / 2, enough)));
+    assert_eq!((none, needed(&observed(&audit, enough / 2, &*shipped(&mechanism)))), (0, (enough / 2, enough)));
     let leak = |record: &BoundedRecord, _: &[u8; 16], _: ReportId, _: &mut dyn CryptoRng| Ok(Some(plaintext(record)));
     let found = audit.conclude(&observed(&audit, enough, &leak), 0.0, confidence()).unwrap();
     assert!(found.epsilon_lower_bound > 1.0, "so many trials can refute the claim: {}", found.epsilon_lower_bound);
@@ -377,16 +384,16 @@ fn jobs_and_tallies_are_those_of_their_audit_and_count_once() {
     let [audit, other] = [&mechanism, &other].map(|mechanism| Audit::new(mechanism, Bounding::UnitNorm).unwrap());
     let (job, foreign) = (audit.jobs(4_000).unwrap()[0], other.jobs(4_000).unwrap()[0]);
     let mut tally = audit.empty_tally();
-    audit.observe(job, 1, &mechanism, &mut tally).unwrap();
+    audit.observe(job, 1, &*shipped(&mechanism), &mut tally).unwrap();
     let before = tally.clone();
-    assert_eq!(audit.observe(job, 1, &mechanism, &mut tally), Err(AuditError::Repeated));
-    assert_eq!(audit.observe(foreign, 1, &mechanism, &mut tally), Err(AuditError::Foreign));
-    assert_eq!(other.observe(foreign, 1, &mechanism, &mut tally), Err(AuditError::Foreign));
+    assert_eq!(audit.observe(job, 1, &*shipped(&mechanism), &mut tally), Err(AuditError::Repeated));
+    assert_eq!(audit.observe(foreign, 1, &*shipped(&mechanism), &mut tally), Err(AuditError::Foreign));
+    assert_eq!(other.observe(foreign, 1, &*shipped(&mechanism), &mut tally), Err(AuditError::Foreign));
     assert_eq!(tally.merge(&other.empty_tally()), Err(AuditError::Foreign));
     assert_eq!(tally.merge(&before), Err(AuditError::Repeated));
     assert_eq!(other.conclude(&tally, 0.0, confidence()), Err(AuditError::Foreign));
     assert_eq!(tally, before);
-    assert_eq!(audit.observe(job, 2, &mechanism, &mut tally), Ok(()));
+    assert_eq!(audit.observe(job, 2, &*shipped(&mechanism), &mut tally), Ok(()));
     for delta in [-0.1, 1.0, f64::NAN, f64::INFINITY] {
         assert!(matches!(audit.conclude(&tally, delta, confidence()), Err(AuditError::Delta(_))), "{delta}");
     }
@@ -411,9 +418,9 @@ fn norm_cap_stays_below_its_claim_and_one_with_a_larger_epsilon_is_flagged() {
     };
     for (e, trials) in [(0.5, 80_000), (1.0, 40_000), (4.0, 12_000)] {
         let mechanism = norm_cap(e);
-        let found = bound(&mechanism, clip, trials, &mechanism);
+        let found = bound(&mechanism, clip, trials, &*shipped(&mechanism));
         assert!(found <= e && found >= 0.7 * e, "{found} of {e}");
-        let found = bound(&mechanism, clip, trials, &norm_cap(1.5 * e));
+        let found = bound(&mechanism, clip, trials, &*shipped(&norm_cap(1.5 * e)));
         assert!(found > e, "{found} of {e} is not flagged");
     }
 }

@@ -7,7 +7,7 @@ use ldp_pca::mechanism::LocalRandomizer;
 use ldp_pca::privacy::Guarantee;
 use ldp_pca::record::Bounding;
 use ldp_pca::task::TaskMechanism;
-use ldp_pca_simulation::audit::{self, AuditError, Confidence, Finding, Job, Tally};
+use ldp_pca_simulation::audit::{self, AuditError, Confidence, Finding, Job, Randomizer, Tally};
 use serde::Serialize;
 
 use super::error::{CliError, Result};
@@ -121,8 +121,10 @@ impl Audit {
         let parts: Vec<&[Job]> = jobs.chunks(jobs.len().div_ceil(64)).collect();
         let tallies = on_all_cores(parts.len(), |part| {
             let mut tally = audit.empty_tally();
+            let shipped: &Randomizer<'_> =
+                &|record, task_key, id, rng| mechanism.randomize_with_rng(record, task_key, id, rng).map(Some);
             for &job in parts[part] {
-                audit.observe(job, self.seed, mechanism, &mut tally)?;
+                audit.observe(job, self.seed, shipped, &mut tally)?;
                 progress.inc(job.reports());
             }
             Ok::<_, AuditError>(tally)

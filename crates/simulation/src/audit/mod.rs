@@ -46,14 +46,16 @@
 //!
 //! ```
 //! use ldp_pca::task::TaskMechanism;
-//! use ldp_pca::{Bounding, DoubleCap, Epsilon};
-//! use ldp_pca_simulation::audit::{Audit, Confidence};
+//! use ldp_pca::{Bounding, DoubleCap, Epsilon, LocalRandomizer};
+//! use ldp_pca_simulation::audit::{Audit, Confidence, Randomizer};
 //!
 //! let mechanism = TaskMechanism::from(DoubleCap::new(4, Epsilon::new(2.0)?, 32, 4)?);
 //! let audit = Audit::new(&mechanism, Bounding::UnitNorm)?;
 //! let mut tally = audit.empty_tally();
 //! for job in audit.jobs(4_000)? {
-//!     audit.observe(job, 1, &mechanism, &mut tally)?;
+//!     let shipped: &Randomizer<'_> =
+//!         &|record, task_key, id, rng| mechanism.randomize_with_rng(record, task_key, id, rng).map(Some);
+//!     audit.observe(job, 1, shipped, &mut tally)?;
 //! }
 //! let finding = audit.conclude(&tally, 0.0, Confidence::new(0.99)?)?;
 //! assert!(finding.passed && finding.epsilon_lower_bound > 1.0);
@@ -80,49 +82,11 @@ pub use self::tally::Tally;
 use self::tally::{Counts, Observed, visible};
 use super::stream;
 
-/// Anything that turns a record into a payload, correct or not: a [`TaskMechanism`], or a closure. Calls are
-/// independent: there is no state, and all randomness is new, from `rng` or elsewhere.
-pub trait Randomizer {
-    /// The payload of `record` under a task and a report id; `None` where it refuses the record, which others can see.
-    /// (An error ends the audit; it is not a refusal.)
-    ///
-    /// # Errors
-    /// [`RandomizeError`] for a record of another dimension, and when `rng` fails.
-    fn payload(
-        &self,
-        record: &BoundedRecord,
-        task_key: &[u8; 16],
-        id: ReportId,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Option<Vec<u8>>, RandomizeError>;
-}
-
-impl Randomizer for TaskMechanism {
-    fn payload(
-        &self,
-        record: &BoundedRecord,
-        task_key: &[u8; 16],
-        id: ReportId,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Option<Vec<u8>>, RandomizeError> {
-        self.randomize_with_rng(record, task_key, id, rng).map(Some)
-    }
-}
-
-impl<F> Randomizer for F
-where
-    F: Fn(&BoundedRecord, &[u8; 16], ReportId, &mut dyn CryptoRng) -> Result<Option<Vec<u8>>, RandomizeError>,
-{
-    fn payload(
-        &self,
-        record: &BoundedRecord,
-        task_key: &[u8; 16],
-        id: ReportId,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Option<Vec<u8>>, RandomizeError> {
-        self(record, task_key, id, rng)
-    }
-}
+/// What turns a record into its payload under a task's key and a report's id, correct or not; `None` where it refuses
+/// the record, which others can see. (An error ends the audit; it is not a refusal.) Calls are independent: there is no
+/// state, and all randomness is new, from the generator or elsewhere.
+pub type Randomizer<'a> =
+    dyn Fn(&BoundedRecord, &[u8; 16], ReportId, &mut dyn CryptoRng) -> Result<Option<Vec<u8>>, RandomizeError> + 'a;
 
 /// The pairs of records and events for randomizers that claim to be a mechanism.
 #[derive(Debug)]
@@ -252,11 +216,11 @@ impl Audit {
     /// # Errors
     /// [`AuditError::Foreign`] for a job or a tally of another audit, [`AuditError::Repeated`] for a job that the tally
     /// has, [`AuditError::Randomize`] from the randomizer. Then nothing was added.
-    pub fn observe<R: Randomizer + ?Sized>(
+    pub fn observe(
         &self,
         job: Job,
         seed: u64,
-        randomizer: &R,
+        randomizer: &Randomizer<'_>,
         tally: &mut Tally,
     ) -> Result<(), AuditError> {
         if job.audit != self.fingerprint || tally.audit != self.fingerprint {
@@ -273,7 +237,7 @@ impl Audit {
                 let mut id = [0; 16];
                 rng.fill_bytes(&mut id);
                 let id = ReportId::new(id);
-                let payload = randomizer.payload(bounded, &TASK_KEY, id, &mut rng)?;
+                let payload = randomizer(bounded, &TASK_KEY, id, &mut rng)?;
                 self.count(job.comparison, [trial as usize % 2, record], id, payload.as_deref(), &mut observed);
             }
         }
