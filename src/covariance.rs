@@ -294,9 +294,7 @@ impl Covariance {
     pub fn of_folds(reports: Reports<'_>, chosen: impl Fn(usize) -> bool) -> Result<Self, CovarianceError> {
         let (mut parts, mut each) = (vec![], vec![]);
         for (aggregate, task) in reports.members() {
-            if aggregate.task() != task.digest() {
-                return Err(AggregateError::OtherTask { expected: task.digest(), found: aggregate.task() }.into());
-            }
+            aggregate.check_task(task.digest())?;
             if task.refinement().is_some() {
                 return Err(AggregateError::Refinement.into());
             }

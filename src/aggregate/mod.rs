@@ -175,7 +175,7 @@ impl Aggregate {
     /// [`AggregateError`] when it belongs to another task, is recognized to have reports of this one, or there are too
     /// many reports. Then nothing was added.
     pub fn merge(&mut self, other: &Self) -> Result<(), AggregateError> {
-        self.check_task(other.task)?;
+        other.check_task(self.task)?;
         self.check_records(other.records())?;
         self.check_disjoint(other)?;
         self.add_folds(other);
@@ -212,8 +212,9 @@ impl Aggregate {
         }
     }
 
-    pub(crate) fn check_task(&self, found: TaskDigest) -> Result<(), AggregateError> {
-        if found == self.task { Ok(()) } else { Err(AggregateError::OtherTask { expected: self.task, found }) }
+    pub(crate) fn check_task(&self, expected: TaskDigest) -> Result<(), AggregateError> {
+        let found = self.task;
+        if found == expected { Ok(()) } else { Err(AggregateError::OtherTask { expected, found }) }
     }
 }
 

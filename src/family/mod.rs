@@ -81,9 +81,7 @@ impl<'a> Reports<'a> {
     pub fn family(members: &'a [(&'a Aggregate, &'a Task)]) -> Result<Self, FamilyError> {
         let (&first, others) = members.split_first().ok_or(FamilyError::Empty)?;
         for (index, (aggregate, task)) in members.iter().enumerate() {
-            if aggregate.task() != task.digest() {
-                return Err(AggregateError::OtherTask { expected: task.digest(), found: aggregate.task() }.into());
-            }
+            aggregate.check_task(task.digest())?;
             members[..index].iter().try_for_each(|(_, before)| check_family(before, task))?;
         }
         Ok(Self { first, others })
