@@ -106,7 +106,13 @@ pub struct Booking {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ledger {
+pub struct Ledger(Document);
+
+/// What is kept of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    version: u32,
     budget: Budget,
     filter: Filter,
     entries: Vec<Entry>,
@@ -151,15 +157,6 @@ impl Entry {
     }
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Document {
-    version: u32,
-    budget: Budget,
-    filter: Filter,
-    entries: Vec<Entry>,
-}
-
 #[derive(Deserialize)]
 struct VersionOnly {
     version: u32,
@@ -169,25 +166,25 @@ impl Ledger {
     /// Nothing booked yet. Budget and filter stay as they are from here on.
     #[must_use]
     pub fn new(budget: Budget, filter: Filter) -> Self {
-        Self { budget, filter, entries: Vec::new() }
+        Self(Document { version: LEDGER_VERSION, budget, filter, entries: Vec::new() })
     }
 
     /// The budget.
     #[must_use]
     pub fn budget(&self) -> Budget {
-        self.budget
+        self.0.budget
     }
 
     /// The rule by which reports fit the budget.
     #[must_use]
     pub fn filter(&self) -> Filter {
-        self.filter
+        self.0.filter
     }
 
     /// The booked tasks, oldest first.
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
-        &self.entries
+        &self.0.entries
     }
 
     /// The part of the budget's epsilon that all booked tasks use ([`Filter::spent`]); 0 without tasks.
@@ -199,7 +196,7 @@ impl Ledger {
     /// The epsilon left.
     #[must_use]
     pub fn remaining(&self) -> f64 {
-        (self.budget.epsilon.value() - self.spent()).max(0.0)
+        (self.0.budget.epsilon.value() - self.spent()).max(0.0)
     }
 
     /// Books `task` if its report fits the budget and was not booked before; otherwise changes nothing and says why. A
@@ -208,23 +205,23 @@ impl Ledger {
     /// Ask, and save the ledger, before anything that depends on the record.
     pub fn book(&mut self, task: &Task) -> Decision {
         let digest = task.digest();
-        if let Some(entry) = self.entries.iter().find(|entry| entry.task == digest) {
+        if let Some(entry) = self.0.entries.iter().find(|entry| entry.task == digest) {
             return entry.report.clone().map_or(Decision::Spent, Decision::Resend);
         }
-        if self.entries.iter().any(|entry| entry.campaign() == task.campaign()) {
+        if self.0.entries.iter().any(|entry| entry.campaign() == task.campaign()) {
             return Decision::Refuse { remaining: self.remaining(), needed: f64::INFINITY };
         }
         let campaign = task.refinement().map(|_| task.campaign());
         let (guarantee, loss) = (task.guarantee(), task.mechanism().privacy_loss());
         let total = self.total(Some((guarantee, loss)));
-        if total > self.budget.epsilon.value() {
+        if total > self.0.budget.epsilon.value() {
             // If the total is infinite, so is the needed amount, however much was spent.
             let needed = if total.is_finite() { total - self.spent() } else { f64::INFINITY };
             return Decision::Refuse { remaining: self.remaining(), needed };
         }
-        self.entries.push(Entry { task: digest, campaign, guarantee, loss, report: None });
+        self.0.entries.push(Entry { task: digest, campaign, guarantee, loss, report: None });
         let booking = Booking { task: digest, report_bytes: report_bytes(task) };
-        Decision::Grant { booking, remaining: self.budget.epsilon.value() - total }
+        Decision::Grant { booking, remaining: self.0.budget.epsilon.value() - total }
     }
 
     /// Records the report that is about to be sent for the task of `booking`.
@@ -240,16 +237,15 @@ impl Ledger {
             return Err(LedgerError::ReportLength { expected: report_bytes, found: report.len() });
         }
         let waits = |entry: &&mut Entry| entry.task == task && entry.report.is_none();
-        self.entries.iter_mut().find(waits).ok_or(LedgerError::NotBooked(task))?.report = Some(report);
+        self.0.entries.iter_mut().find(waits).ok_or(LedgerError::NotBooked(task))?.report = Some(report);
         Ok(())
     }
 
     /// The document to keep.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let Self { budget, filter, entries } = self.clone();
         // Numbers, names and hexadecimal digits: nothing can fail.
-        serde_json::to_string(&Document { version: LEDGER_VERSION, budget, filter, entries }).unwrap_or_default()
+        serde_json::to_string(&self.0).unwrap_or_default()
     }
 
     /// Reads a document. Unknown fields, other versions and a task that occurs twice are errors.
@@ -265,21 +261,21 @@ impl Ledger {
         if version != LEDGER_VERSION {
             return Err(LedgerError::Version(version));
         }
-        let Document { budget, filter, entries, .. } = serde_json::from_str(text).map_err(malformed)?;
+        let document: Document = serde_json::from_str(text).map_err(malformed)?;
         for name in [Entry::task, Entry::campaign] {
-            let mut names: Vec<TaskDigest> = entries.iter().map(name).collect();
+            let mut names: Vec<TaskDigest> = document.entries.iter().map(name).collect();
             names.sort_unstable();
             if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
                 return Err(LedgerError::Twice(pair[0]));
             }
         }
-        Ok(Self { budget, filter, entries })
+        Ok(Self(document))
     }
 
     /// The epsilon that all booked reports and `further` use.
     fn total(&self, further: Option<(Guarantee, PrivacyLoss)>) -> f64 {
-        let booked = self.entries.iter().map(|entry| (entry.guarantee, entry.loss));
-        self.filter.spent(self.budget, &booked.chain(further).collect::<Vec<_>>())
+        let booked = self.0.entries.iter().map(|entry| (entry.guarantee, entry.loss));
+        self.0.filter.spent(self.0.budget, &booked.chain(further).collect::<Vec<_>>())
     }
 }
 
