@@ -79,8 +79,8 @@ pub mod privacy {
 /// Parts of an answer, and what it is made with.
 pub mod recovery {
     pub use crate::recovery::answer::{
-        OtherCollection, ReferenceAnswer, ReferenceComparison, Selection, ThresholdedAnswer, answer_with_rank_test,
-        components, components_of_matrix, mean_answer, solve,
+        OtherCollection, ReferenceAnswer, ReferenceComparison, Selection, ThresholdedAnswer, components,
+        components_of_matrix, mean_answer, solve,
     };
     pub use crate::recovery::bootstrap::{
         Bootstrap, ComponentConfidence, FEWEST_REPLICATES, SubspaceEstimate, bootstrap,

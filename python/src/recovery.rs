@@ -6,7 +6,7 @@ use std::time::Instant;
 use ldp_pca::components::PublishedComponents;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::error::Error;
-use ldp_pca::internal::recovery::{FeatureTest, answer_with_rank_test};
+use ldp_pca::internal::recovery::FeatureTest;
 use ldp_pca::internal::waves::RefinedFacts;
 use ldp_pca::recovery::{
     Answer, Baseline, FantopeSolver, HeldOutUse, Part, Penalty, PenaltyChoice, Question, Rank, Reports, SolverSettings,
@@ -54,6 +54,7 @@ pub(crate) fn _recover<'py>(
         return Err(RecoveryError::new_err(format!("select={rate} is not a rate between 0 and 1, such as 0.1")));
     }
     let mut question = Question {
+        find_rank: rank.is_none(),
         tolerance,
         path,
         baselines: if baselines { When::Always } else { When::Never },
@@ -97,8 +98,7 @@ pub(crate) fn _recover<'py>(
             });
             waiting.flow().map_break(|()| Stop::Cancelled)
         };
-        let ask = if rank.is_some() { answer } else { answer_with_rank_test };
-        ask(&question, reports, &covariance, &mut watch).map_err(raised)
+        answer(&question, reports, &covariance, &mut watch).map_err(raised)
     })??;
     answered(py, answer, None, aggregate.seeded())
 }

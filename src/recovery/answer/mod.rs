@@ -104,13 +104,23 @@ struct Source<'a> {
 /// is the last thing in an answer, and a stopped sequence of penalties an error.
 ///
 /// # Errors
-/// [`AnswerError`].
+/// [`AnswerError`]; [`RecoveryError::NoComponent`] where the rank is to be found and nothing stands out from the noise.
 pub fn answer(
     question: &Question,
     reports: Reports<'_>,
     covariance: &Covariance,
     watch: &mut Watch<'_>,
 ) -> Result<Answer, AnswerError> {
+    if question.find_rank {
+        let (mut test, untested) = RankTest::in_time(covariance.matrix(), &covariance.noise_law(), DRAWS, watch)?;
+        let question = Question { rank: test.rank()?, find_rank: false, test_rank: false, ..question.clone() };
+        let is_confirmed = question.held_out != HeldOutUse::Nothing;
+        let unconfirmed = if is_confirmed { test.confirm(reports, covariance, watch)? } else { None };
+        let mut answer = answer(&question, reports, covariance, watch)?;
+        answer.missing.unfinished.extend(untested.or(unconfirmed));
+        answer.trust.rank_test = Some(test);
+        return Ok(answer.without_share_of_noise());
+    }
     question.check_selection(reports.task())?;
     let source = Source { reports, covariance };
     let (matrix, law, mean) = (covariance.matrix(), covariance.noise_law(), source.mean());
@@ -153,29 +163,6 @@ pub fn answer(
         answer.found.selection = Some(Selection { rate, features, test });
     }
     answer.missing.unfinished = work.watch.unfinished;
-    Ok(answer.without_share_of_noise())
-}
-
-/// As [`answer()`], with the rank that a [`RankTest`] finds in the place of the question's. Where the question has a
-/// use for reports held out, they confirm the components that it finds.
-///
-/// # Errors
-/// [`RecoveryError::NoComponent`] where no component stands out from the noise; otherwise as [`answer()`].
-pub fn answer_with_rank_test(
-    question: &Question,
-    reports: Reports<'_>,
-    covariance: &Covariance,
-    watch: &mut Watch<'_>,
-) -> Result<Answer, AnswerError> {
-    let (mut test, untested) = RankTest::in_time(covariance.matrix(), &covariance.noise_law(), DRAWS, watch)?;
-    let question = Question { rank: test.rank()?, test_rank: false, ..question.clone() };
-    let unconfirmed = match question.held_out {
-        HeldOutUse::Nothing => None,
-        HeldOutUse::Measure | HeldOutUse::Choose => test.confirm(reports, covariance, watch)?,
-    };
-    let mut answer = answer(&question, reports, covariance, watch)?;
-    answer.missing.unfinished.extend(untested.or(unconfirmed));
-    answer.trust.rank_test = Some(test);
     Ok(answer.without_share_of_noise())
 }
 

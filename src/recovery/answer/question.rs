@@ -18,6 +18,9 @@ use crate::task::Task;
 pub struct Question {
     /// The number of components, k.
     pub rank: Rank,
+    /// Whether a test of the components against the noise finds that number, in the place of `rank`. Where there is a
+    /// use for reports held out, they confirm the components that it finds.
+    pub find_rank: bool,
     /// The choice of the penalty of sparse components; `None` for plain components.
     pub penalty: Option<PenaltyChoice>,
     /// Relative duality gap at which a sparse solution counts as optimal. `None`: the gap that adds one to two
@@ -78,6 +81,7 @@ impl Question {
     pub fn new(rank: Rank) -> Self {
         Self {
             rank,
+            find_rank: false,
             penalty: None,
             tolerance: None,
             path: None,

@@ -335,13 +335,11 @@ fn an_answer_is_one_flat_document() {
 fn an_answer_has_as_many_components_as_stand_out() {
     let collected = Collected::clipped();
     let (reports, covariance) = (collected.reports(), &collected.covariance);
-    let question = Question { select: Some(0.2), ..Question::new(rank(5)) };
-    let mut watch = |_: &Step| ControlFlow::Continue(());
-    let mut tested = |question: &Question| answer_with_rank_test(question, reports, covariance, &mut watch).unwrap();
-    let confirmed = tested(&Question { held_out: HeldOutUse::Measure, ..question.clone() });
-    let found = tested(&question);
+    let question = Question { find_rank: true, select: Some(0.2), ..Question::new(rank(5)) };
+    let confirmed = collected.answer(&Question { held_out: HeldOutUse::Measure, ..question.clone() }).unwrap();
+    let found = collected.answer(&question).unwrap();
     let mut test = RankTest::new(covariance.matrix(), &covariance.noise_law()).unwrap();
-    let expected = Question { rank: test.rank().unwrap(), ..question };
+    let expected = Question { rank: test.rank().unwrap(), find_rank: false, ..question };
     assert_eq!(found.trust.rank_test.as_ref(), Some(&test), "no report is held out where none is wanted");
     test.confirm(reports, covariance, &mut |_| ControlFlow::Continue(())).unwrap();
     assert_eq!(confirmed.trust.rank_test, Some(test));

@@ -17,7 +17,6 @@ use std::time::Instant;
 
 use clap::Args;
 use ldp_pca::covariance::Covariance;
-use ldp_pca::internal::recovery::answer_with_rank_test;
 use ldp_pca::internal::waves::RefinedFacts;
 use ldp_pca::recovery::{Answer, Part, Question, Rank, Reports, Unfinished, When, answer, principal_components};
 use ldp_pca::task::Task;
@@ -227,14 +226,14 @@ impl Recover {
 
     /// Asks, with progress on a terminal.
     fn answer(&self, reports: Reports<'_>, covariance: &Covariance, progress: &mut Progress) -> Result<Answer> {
-        let ask = match self.rank {
-            RankChoice::Given(_) => answer,
-            RankChoice::Auto => answer_with_rank_test,
-        };
         // 1 until a test has found it.
-        let rank = if let RankChoice::Given(rank) = self.rank { rank } else { Rank::new(1)? };
+        let (rank, find_rank) = match self.rank {
+            RankChoice::Given(rank) => (rank, false),
+            RankChoice::Auto => (Rank::new(1)?, true),
+        };
         let SparseArguments { method, sparse, penalty, path, solver } = &self.sparse;
         let question = Question {
+            find_rank,
             penalty: sparse.then(|| penalty.clone()),
             tolerance: solver.tolerance,
             path: path.map(Into::into),
@@ -247,7 +246,7 @@ impl Recover {
             select: self.select,
             ..Question::new(rank)
         };
-        Ok(ask(&question, reports, covariance, &mut |step| progress.watch(step))?)
+        Ok(answer(&question, reports, covariance, &mut |step| progress.watch(step))?)
     }
 
     /// Compares the answer with PCA of the reference: of its records bounded as the task says, and as they are.

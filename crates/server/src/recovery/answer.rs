@@ -8,12 +8,11 @@ use axum::body::Bytes;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::Wanted;
 use crate::problem::{Problem, Reason};
 use crate::store::TaskReports;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
-use ldp_pca::internal::recovery::{Denoised, Denoising, answer_with_rank_test};
+use ldp_pca::internal::recovery::{Denoised, Denoising};
 use ldp_pca::internal::waves::{RefineError, RefinedFacts, refined_answer};
 use ldp_pca::recovery::{
     self, AnswerError, Method, Part, Question, Rank, RecoveryError, Reports, Step, Stop, Unfinished,
@@ -69,12 +68,11 @@ impl Answer {
 
     /// The answer to the question; sparse components are the best ones found by the deadline. Where a test finds no
     /// component that stands out, it has the first.
-    pub(super) fn to(wanted: &Wanted, reports: &dyn TaskReports, deadline: Instant) -> Result<Self, Problem> {
+    pub(super) fn to(wanted: &Question, reports: &dyn TaskReports, deadline: Instant) -> Result<Self, Problem> {
         let (aggregate, covariance) = estimate(reports)?;
-        let (sums, rank) = (Reports::one(&aggregate, reports.task()), wanted.question.rank.value());
+        let (sums, rank) = (Reports::one(&aggregate, reports.task()), wanted.rank.value());
         let is_few = rank <= PREDICTED && rank < reports.task().dimension();
-        let predict = wanted.question.penalty.is_none() && is_few;
-        let question = Question { predict, test_rank: true, ..wanted.question.clone() };
+        let predict = wanted.penalty.is_none() && is_few;
         let mut watch = |step: &Step| {
             // The simpler methods belong to an answer, whatever the time.
             if Instant::now() < deadline || *step == Step::Beginning(Part::Baselines) {
@@ -83,11 +81,13 @@ impl Answer {
                 ControlFlow::Break(Stop::OutOfTime)
             }
         };
-        let tested = wanted.tested.then(|| answer_with_rank_test(&question, sums, &covariance, &mut watch));
-        let answer = match tested {
+        let mut ask = |find_rank: bool| {
+            let question = Question { find_rank, predict, test_rank: true, ..wanted.clone() };
+            recovery::answer(&question, sums, &covariance, &mut watch)
+        };
+        let answer = match wanted.find_rank.then(|| ask(true)) {
             None | Some(Err(AnswerError::Recovery(RecoveryError::NoComponent { .. }))) => {
-                let given = recovery::answer(&question, sums, &covariance, &mut watch);
-                let mut answer = given.map_err(Problem::internal)?;
+                let mut answer = ask(false).map_err(Problem::internal)?;
                 // It is an answer without the test, too.
                 answer.missing.unfinished.retain(|unfinished| unfinished.part != Part::Rank);
                 answer

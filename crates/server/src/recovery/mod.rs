@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 
 use crate::locks::hold;
 use futures_util::FutureExt as _;
+use ldp_pca::recovery::Question;
 use prometheus_client::metrics::counter::Counter;
 use tokio::sync::{Mutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 
 pub(super) use self::answer::{Answer, denoised};
-pub(super) use self::query::{Wanted, read_question};
+pub(super) use self::query::read_question;
 use super::config::Most;
 use super::net::{Client, Portion, Shares};
 use super::problem::{Problem, Reason};
@@ -106,7 +107,7 @@ impl Recoveries {
 pub(super) struct RecoveryCache(Lock<Vec<Kept>>);
 
 /// A question, the second wave's reports that it is about too, and the answer.
-type Kept = (Wanted, Option<Weak<dyn TaskReports>>, Arc<Slot>);
+type Kept = (Question, Option<Weak<dyn TaskReports>>, Arc<Slot>);
 
 /// The answer to one question.
 #[derive(Default)]
@@ -123,7 +124,7 @@ impl RecoveryCache {
         recoveries: &Recoveries,
         asker: Asker,
         waves: &Waves,
-        wanted: Wanted,
+        wanted: Question,
         records: u64,
     ) -> Result<Arc<Answer>, Problem> {
         // Reports are summed before they are counted, so an answer can be of a newer state than the count.
@@ -140,7 +141,7 @@ impl RecoveryCache {
             // else is started beside it.
             spawn_blocking(move || {
                 let answer = Arc::new(match &waves.second {
-                    Some(second) => Answer::of_both(&*waves.first, &**second, wanted.question.rank)?,
+                    Some(second) => Answer::of_both(&*waves.first, &**second, wanted.rank)?,
                     None => Answer::to(&wanted, &*waves.first, deadline)?,
                 });
                 *hold(&slot.last) = Some(Arc::clone(&answer));
@@ -170,7 +171,7 @@ impl RecoveryCache {
         start(computing, permit).await.unwrap_or_else(|error| Err(Problem::internal(error)))
     }
 
-    fn slot(&self, wanted: Wanted, second: Option<&Arc<dyn TaskReports>>) -> Arc<Slot> {
+    fn slot(&self, wanted: Question, second: Option<&Arc<dyn TaskReports>>) -> Arc<Slot> {
         let mut answers = hold(&self.0);
         let is_asked = |(kept, of, _): &Kept| {
             *kept == wanted

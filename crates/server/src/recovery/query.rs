@@ -10,18 +10,10 @@ use ldp_pca::recovery::{HeldOutUse, Penalty, PenaltyChoice, Question, Rank, When
 /// The number of penalties that a path may have.
 const POINTS: RangeInclusive<usize> = 2..=1000;
 
-/// A question, the number of components in which may be left to the test of one after the other.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Wanted {
-    pub(crate) question: Question,
-    /// Whether the test finds the rank, in the place of the question's.
-    pub(crate) tested: bool,
-}
-
 /// Reads the question out of a query: `rank` once, where it is `needed`; `penalty` at most once, and with it `path` and
 /// `baselines`, or else `method`; and `held_out`. Or `refined` instead of them: whether components of both waves are
 /// asked for.
-pub(crate) fn read_question(query: Parameters, dimension: usize, needed: bool) -> Result<(Wanted, bool), Problem> {
+pub(crate) fn read_question(query: Parameters, dimension: usize, needed: bool) -> Result<(Question, bool), Problem> {
     let remedy = format!(
         "ask for ?rank=k with k from 1 to {dimension} or auto, and &penalty=auto or a number for sparse ones, which \
          may have &path=20, so many penalties more, and &baselines=true, simpler methods beside them; or for \
@@ -74,8 +66,8 @@ pub(crate) fn read_question(query: Parameters, dimension: usize, needed: bool) -
         (None, _) => HeldOutUse::Nothing,
     };
     let first = Rank::new(1).map_err(Problem::internal)?;
-    let question = Question { penalty, path, baselines, held_out, ..Question::new(rank.unwrap_or(first)) };
-    Ok((Wanted { question, tested: rank.is_none() }, refined))
+    let (find_rank, given) = (rank.is_none(), Question::new(rank.unwrap_or(first)));
+    Ok((Question { find_rank, penalty, path, baselines, held_out, ..given }, refined))
 }
 
 /// The number of components; none where a test is to find it.

@@ -8,6 +8,7 @@ use axum::extract::State;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
+use ldp_pca::recovery::Question;
 use serde::Serialize;
 use tokio::sync::watch;
 
@@ -15,7 +16,7 @@ use super::recovery::{Asked, recover};
 use crate::app::{App, TaskResults};
 use crate::net::Portion;
 use crate::problem::{Problem, Reason};
-use crate::recovery::{Asker, Wanted, Waves};
+use crate::recovery::{Asker, Waves};
 use crate::store::{Counts, TaskReports};
 
 /// How often a comment is sent while nothing happens, so that a lost connection is noticed.
@@ -60,7 +61,7 @@ pub(super) async fn listen(
 struct Listener {
     app: Arc<App>,
     waves: Waves,
-    wanted: Wanted,
+    wanted: Question,
     /// The client that may get components, if any.
     asker: Option<Asker>,
     /// The states of the last wave.

@@ -8,14 +8,14 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use ldp_pca::internal::decimal::plural;
 use ldp_pca::internal::waves::{RefineError, refinement_of};
-use ldp_pca::recovery::Rank;
+use ldp_pca::recovery::{Question, Rank};
 use ldp_pca::task::Task;
 use tokio::time::timeout;
 
 use crate::app::App;
 use crate::net::Client;
 use crate::problem::{Problem, Reason};
-use crate::recovery::{Answer, Asker, Wanted, Waves, read_question};
+use crate::recovery::{Answer, Asker, Waves, read_question};
 use crate::store::{Counts, TaskReports};
 use crate::tokens::Role;
 
@@ -32,7 +32,7 @@ pub(super) struct Asked<const IS_NEEDED: bool = true> {
     pub(super) waves: Waves,
     /// The role in which the client may have components, or why it may not.
     pub(super) asker: Result<Asker, Problem>,
-    pub(super) wanted: Result<Wanted, Problem>,
+    pub(super) wanted: Result<Question, Problem>,
 }
 
 impl<const IS_NEEDED: bool> FromRequestParts<Arc<App>> for Asked<IS_NEEDED> {
@@ -56,7 +56,7 @@ impl<const IS_NEEDED: bool> FromRequestParts<Arc<App>> for Asked<IS_NEEDED> {
         };
         let wanted = asked.and_then(|(wanted, refined)| {
             if refined {
-                check_second(first.task(), second.as_ref().map(|second| second.task()), wanted.question.rank)?;
+                check_second(first.task(), second.as_ref().map(|second| second.task()), wanted.rank)?;
             }
             Ok(wanted)
         });
@@ -130,7 +130,7 @@ pub(super) async fn recover(
     app: &App,
     asker: Asker,
     waves: &Waves,
-    wanted: Wanted,
+    wanted: Question,
     last: Counts,
 ) -> Result<Arc<Answer>, Problem> {
     check_waves(app, waves, last)?;

@@ -2,7 +2,6 @@
 
 use std::ops::ControlFlow;
 
-use ldp_pca::internal::recovery::answer_with_rank_test;
 use ldp_pca::recovery::{
     DEFAULT_PENALTY_FACTOR, FantopeProblem, FantopeSolver, HeldOutUse, Penalty, PenaltyChoice, Question, Reports, When,
     answer, default_penalty,
@@ -116,14 +115,15 @@ fn the_number_of_components_is_left_to_the_test_which_may_find_noise_alone() {
     server.send(&task(), &body);
     let (aggregate, asked) = (aggregate_of(&task(), &body), task());
     let covariance = Covariance::estimate(&aggregate, &asked).unwrap();
-    let (plain, reports) = (Question::new(Rank::new(1).unwrap()), Reports::one(&aggregate, &asked));
+    let plain = Question { find_rank: true, ..Question::new(Rank::new(1).unwrap()) };
+    let reports = Reports::one(&aggregate, &asked);
     let penalty = Some(PenaltyChoice::default());
     for (query, question) in [
         ("", Question { predict: true, ..plain.clone() }),
         ("&held_out=true", Question { held_out: HeldOutUse::Measure, predict: true, ..plain.clone() }),
         ("&penalty=auto", Question { penalty, ..plain }),
     ] {
-        let expected = answer_with_rank_test(&question, reports, &covariance, &mut |_| ControlFlow::Continue(()));
+        let expected = answer(&question, reports, &covariance, &mut |_| ControlFlow::Continue(()));
         let expected = serde_json::to_value(expected.unwrap()).unwrap();
         let found = server.recovery(&task(), &format!("rank=auto{query}")).json();
         for part in ["rank", "method", "components", "variances", "held_out", "predicted"] {

@@ -7,7 +7,7 @@ use prometheus_client::metrics::counter::Counter;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::recovery::{Asker, Recoveries, RecoveryCache, Wanted, Waves};
+use crate::recovery::{Asker, Recoveries, RecoveryCache, Waves};
 use crate::store::tests::{PLAN, make_second_wave, second_wave, tasks};
 
 #[test]
@@ -52,8 +52,7 @@ fn components_of_both_waves_are_those_of_the_reports_of_all_aggregators() {
     let both = || {
         let waves = Waves { first: other.reports_of(&task), second: Some(other.reports_of(&second)) };
         let records = waves.records(waves.last().counts());
-        let wanted = Wanted { question: Question::new(rank), tested: false };
-        let answer = cache.answer(&recoveries, Asker::Collector, &waves, wanted, records);
+        let answer = cache.answer(&recoveries, Asker::Collector, &waves, Question::new(rank), records);
         serde_json::from_slice::<Value>(&other.runtime.block_on(answer).unwrap().json).unwrap()
     };
     let expected = |second_reports: &[Report]| {
