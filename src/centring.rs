@@ -236,7 +236,7 @@ mod tests {
     use crate::json;
     use crate::record::Bounding;
     use crate::schema::{Column, ColumnKind, Schema};
-    use crate::testing::clip;
+    use crate::tests::clip;
 
     /// Weights whose square roots are short: every coordinate is multiplied once, the constant comes last and once,
     /// whatever the record holds.

@@ -305,7 +305,7 @@ mod tests {
     use crate::prediction::Prediction;
     use crate::privacy::tests::epsilon;
     use crate::recovery::answer::ThresholdedAnswer;
-    use crate::testing::task;
+    use crate::tests::task;
 
     /// With everything that a document may have.
     const WHOLE: &str = concat!(

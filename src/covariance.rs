@@ -397,7 +397,7 @@ pub(crate) mod tests {
     use crate::linalg::symmetric_eigenvalues;
     use crate::mechanism::{MechanismSpec, Summable};
     use crate::report::Report;
-    use crate::testing::{clip, double_cap, gaussian, reports, sum};
+    use crate::tests::{clip, double_cap, gaussian, reports, sum};
     use chacha20::ChaCha20Rng;
     use rand::{RngExt, SeedableRng};
     use rand_distr::StandardNormal;
@@ -427,7 +427,7 @@ pub(crate) mod tests {
     /// A task with three features, clipped to the radius, centred with the weight or not.
     fn task(mechanism: MechanismSpec, centred: bool, folds: u32) -> Task {
         let centring = centred.then(|| Centring::new(WEIGHT).unwrap());
-        crate::testing::centred(crate::testing::task(3, clip(RADIUS), mechanism, folds), centring)
+        crate::tests::centred(crate::tests::task(3, clip(RADIUS), mechanism, folds), centring)
     }
 
     /// Possible sums of this many reports in the one fold of a task, with some tags.
@@ -691,7 +691,7 @@ pub(crate) mod tests {
     /// moments and to the mean.
     #[test]
     fn hostile_reports_move_no_eigenvalue_beyond_the_bound_with_centring_and_radius() {
-        let plain = crate::testing::task(2, clip(RADIUS), double_cap(2.0, 64, 8), 1);
+        let plain = crate::tests::task(2, clip(RADIUS), double_cap(2.0, 64, 8), 1);
         let centred = plain.clone().with_centring(Centring::new(0.25).unwrap()).unwrap();
         for (task, nearly) in [(plain, 0.1), (centred, 0.02)] {
             let (record, mut rng) = (task.bound(vec![1.0, -2.0]).unwrap(), ChaCha20Rng::from_seed([9; 32]));

@@ -339,15 +339,15 @@ mod tests {
     use crate::privacy::Delta;
     use crate::privacy::tests::{composition_cases, epsilon};
     use crate::record::Bounding;
-    use crate::testing;
+    use crate::tests;
 
     /// Tasks differ in their number of features.
     fn cap(features: usize, e: f64) -> Task {
-        testing::task(features, Bounding::UnitNorm, testing::double_cap(e, 64, 8), 1)
+        tests::task(features, Bounding::UnitNorm, tests::double_cap(e, 64, 8), 1)
     }
 
     fn gaussian(features: usize, e: f64) -> Task {
-        testing::task(features, Bounding::UnitNorm, testing::gaussian(e), 1)
+        tests::task(features, Bounding::UnitNorm, tests::gaussian(e), 1)
     }
 
     fn ledger(e: f64, delta: Option<f64>, filter: Filter) -> Ledger {

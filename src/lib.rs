@@ -145,7 +145,7 @@ mod sampling;
 pub mod schema;
 pub mod task;
 #[cfg(test)]
-mod testing;
+mod tests;
 mod waves;
 
 pub use fantope::{linalg, subspace};

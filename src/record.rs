@@ -230,7 +230,7 @@ mod tests {
     use super::*;
     use crate::json;
     use crate::schema::Value;
-    use crate::testing::clip;
+    use crate::tests::clip;
 
     /// `{:?}` of anything that holds a record shows none of its digits: 7.25 bounded by 1000 is 0.00725.
     #[test]

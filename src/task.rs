@@ -466,10 +466,10 @@ mod tests {
     use super::*;
     use crate::mechanism::Calibration;
     use crate::privacy::tests::{delta, epsilon};
-    use crate::testing;
+    use crate::tests;
 
     fn task() -> Task {
-        testing::task(3, Bounding::UnitNorm, testing::double_cap(2.0, 64, 8), 1)
+        tests::task(3, Bounding::UnitNorm, tests::double_cap(2.0, 64, 8), 1)
     }
 
     #[test]
@@ -671,7 +671,7 @@ mod tests {
 
     #[test]
     fn centring_needs_room_for_its_coordinate() {
-        let full = testing::task(MAX_DIMENSION, Bounding::UnitNorm, task().mechanism_spec(), 1);
+        let full = tests::task(MAX_DIMENSION, Bounding::UnitNorm, task().mechanism_spec(), 1);
         let error = full.with_centring(Centring::default()).unwrap_err();
         assert_eq!(error, TaskError::Centring(CentringError::Dimension(MAX_DIMENSION)));
     }
@@ -680,7 +680,7 @@ mod tests {
     fn the_remedy_for_a_mechanism_is_one_with_centring() {
         let build = |e| {
             let (schema, folds) = (Schema::numeric(1).unwrap(), Folds::new(1).unwrap());
-            Task::of_parts(schema, Bounding::UnitNorm, Some(Centring::default()), testing::gaussian(e), folds)
+            Task::of_parts(schema, Bounding::UnitNorm, Some(Centring::default()), tests::gaussian(e), folds)
         };
         let said = build(100.0).unwrap_err().to_string();
         let (_, most) = said.split_once("lower epsilon to at most ").unwrap();
@@ -693,14 +693,14 @@ mod tests {
         let build = |dimension, mechanism| {
             Task::new(Schema::numeric(dimension).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(1).unwrap())
         };
-        let double_cap = |candidates| testing::double_cap(2.0, candidates, candidates / 8);
+        let double_cap = |candidates| tests::double_cap(2.0, candidates, candidates / 8);
         assert!(build(MAX_DIMENSION, double_cap(8191)).is_ok());
         let dear = build(MAX_DIMENSION, double_cap(8192)).unwrap_err();
         assert!(
             matches!(dear, TaskError::Cost { payload_bytes: 2, .. }) && dear.to_string().contains("268443648"),
             "{dear}"
         );
-        let gaussian = testing::gaussian(2.0);
+        let gaussian = tests::gaussian(2.0);
         assert!(build(11_584, gaussian).is_ok());
         assert!(matches!(build(11_585, gaussian), Err(TaskError::Cost { payload_bytes: 67_111_905, .. })));
     }
@@ -716,14 +716,14 @@ mod tests {
             gaussian(0.5, 1e-6, Calibration::Paper),
             gaussian(0.6, 1e-6, Calibration::Analytic),
             gaussian(0.5, 1e-7, Calibration::Analytic),
-            testing::double_cap(0.5, 64, 8),
-            testing::double_cap(0.6, 64, 8),
-            testing::double_cap(0.5, 65, 8),
-            testing::double_cap(0.5, 64, 9),
+            tests::double_cap(0.5, 64, 8),
+            tests::double_cap(0.6, 64, 8),
+            tests::double_cap(0.5, 65, 8),
+            tests::double_cap(0.5, 64, 9),
         ];
         let digests: std::collections::HashSet<TaskDigest> = specs
             .map(|spec| {
-                let task = testing::task(2, Bounding::UnitNorm, spec, 1);
+                let task = tests::task(2, Bounding::UnitNorm, spec, 1);
                 let back = Task::from_json(&task.to_json()).unwrap();
                 assert_eq!((back.mechanism_spec(), back.digest()), (spec, task.digest()));
                 task.digest()

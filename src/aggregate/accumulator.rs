@@ -109,7 +109,7 @@ impl Accumulator {
 mod tests {
     use super::*;
     use crate::record::Bounding;
-    use crate::testing::{double_cap, gaussian, sum, task};
+    use crate::tests::{double_cap, gaussian, sum, task};
 
     fn of_features(features: usize) -> Task {
         task(features, Bounding::UnitNorm, double_cap(2.0, 64, 8), 2)

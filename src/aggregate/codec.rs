@@ -125,7 +125,7 @@ mod tests {
     use super::super::tests::{reports, tasks};
     use super::*;
     use crate::record::Bounding;
-    use crate::testing::{double_cap, sum, task};
+    use crate::tests::{double_cap, sum, task};
 
     fn sealed(mut content: Vec<u8>) -> Vec<u8> {
         content.extend(crc32fast::hash(&content).to_le_bytes());

@@ -304,7 +304,7 @@ mod tests {
     use crate::mechanism::MechanismSpec;
     use crate::privacy::tests::{delta, epsilon};
     use crate::record::Bounding;
-    use crate::testing::{clip, double_cap, gaussian, sum, task};
+    use crate::tests::{clip, double_cap, gaussian, sum, task};
     use chacha20::ChaCha8Rng;
     use rand::SeedableRng;
 
@@ -317,7 +317,7 @@ mod tests {
 
     pub(super) fn reports(task: &Task, count: usize) -> Vec<Report> {
         let mut rng = ChaCha8Rng::seed_from_u64(2);
-        crate::testing::reports(task, count, &mut rng, |_, _| vec![0.3, -0.2, 0.0, 0.9])
+        crate::tests::reports(task, count, &mut rng, |_, _| vec![0.3, -0.2, 0.0, 0.9])
     }
 
     #[test]

@@ -92,16 +92,16 @@ mod tests {
     use super::*;
     use crate::record::Bounding;
     use crate::task::Task;
-    use crate::testing;
+    use crate::tests;
     use chacha20::ChaCha8Rng;
     use rand::{RngExt, SeedableRng};
 
     fn task() -> Task {
-        testing::task(2, Bounding::UnitNorm, testing::double_cap(2.0, 16, 2), 1)
+        tests::task(2, Bounding::UnitNorm, tests::double_cap(2.0, 16, 2), 1)
     }
 
     fn reports(count: usize) -> Vec<Report> {
-        testing::reports(&task(), count, &mut ChaCha8Rng::seed_from_u64(3), |_, _| vec![0.6, 0.8])
+        tests::reports(&task(), count, &mut ChaCha8Rng::seed_from_u64(3), |_, _| vec![0.6, 0.8])
     }
 
     fn ids_in(seen: &SeenIds) -> usize {
@@ -133,7 +133,7 @@ mod tests {
         let payload = reports(1)[0].payload().to_vec();
         let mut sum = || {
             let report = |_| Report::from_parts(task.digest(), ReportId::new(rng.random()), payload.clone());
-            testing::sum(&task, &(0..10).map(report).collect::<Vec<_>>())
+            tests::sum(&task, &(0..10).map(report).collect::<Vec<_>>())
         };
         let sums: Vec<Aggregate> = (0..2000).map(|_| sum()).collect();
         let (mut seen, mut all) = (SeenSums::default(), Aggregate::empty(&task));

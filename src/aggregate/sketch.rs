@@ -203,7 +203,7 @@ fn sorted(tags: Vec<Tag>) -> Vec<Tag> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::random_id;
+    use crate::tests::random_id;
     use chacha20::ChaCha8Rng;
     use rand::SeedableRng;
 

@@ -15,12 +15,12 @@ use crate::record::BoundedRecord;
 use crate::recovery::{Answer, HeldOutUse, Penalty, PenaltyChoice, Question, answer};
 use crate::schema::Schema;
 use crate::task::Folds;
-use crate::testing::{self, clip, moment, rank};
+use crate::tests::{self, clip, moment, rank};
 
 const DIMENSION: usize = 6;
 
 fn double_cap(value: f64) -> MechanismSpec {
-    testing::double_cap(value, 32, 4)
+    tests::double_cap(value, 32, 4)
 }
 
 fn gaussian(value: f64) -> MechanismSpec {
@@ -28,7 +28,7 @@ fn gaussian(value: f64) -> MechanismSpec {
 }
 
 fn task(spec: MechanismSpec, folds: u32) -> Task {
-    testing::task(DIMENSION, Bounding::UnitNorm, spec, folds)
+    tests::task(DIMENSION, Bounding::UnitNorm, spec, folds)
 }
 
 fn centred(task: &Task) -> Task {
@@ -44,7 +44,7 @@ fn population(signal: f64) -> Vec<BoundedRecord> {
 
 fn collected(tasks: &[Task], counts: &[usize], records: &[BoundedRecord], seed: u64) -> Vec<Aggregate> {
     let mut rng = ChaCha12Rng::seed_from_u64(seed);
-    tasks.iter().zip(counts).map(|(task, &count)| testing::collected(task, records, count, &mut rng)).collect()
+    tasks.iter().zip(counts).map(|(task, &count)| tests::collected(task, records, count, &mut rng)).collect()
 }
 
 fn family_members<'a>(aggregates: &'a [Aggregate], tasks: &'a [Task]) -> Vec<Collection<'a>> {
@@ -310,7 +310,7 @@ fn tasks_that_are_no_family_are_refused_by_their_first_difference() {
         assert_eq!(Reports::family(&family_members(&aggregates, &tasks)).err(), Some(expected));
     }
     // Other candidates follow from epsilon.
-    let other = testing::double_cap(4.0, 64, 2);
+    let other = tests::double_cap(4.0, 64, 2);
     assert_eq!(check_family(&first, &of(numeric, Bounding::UnitNorm, other, 2)), Ok(()));
     assert_eq!(Reports::family(&[]).err(), Some(FamilyError::Empty));
     let (other, empty) = (task(spec(4.0), 2), Aggregate::empty(&first));

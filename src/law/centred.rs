@@ -250,7 +250,7 @@ mod tests {
     use super::*;
     use crate::covariance::tests::of_report;
     use crate::law::tests::{double_cap_law, gaussian_law};
-    use crate::testing::{clip, double_cap, gaussian, task};
+    use crate::tests::{clip, double_cap, gaussian, task};
     use chacha20::ChaCha12Rng;
     use ldp_pca_simulation::SpikedModel;
     use rand::SeedableRng;

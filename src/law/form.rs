@@ -95,7 +95,7 @@ mod tests {
     use crate::mechanism::MechanismSpec;
     use crate::privacy::tests::{delta, epsilon};
     use crate::record::Bounding;
-    use crate::testing::{clip, double_cap, task};
+    use crate::tests::{clip, double_cap, task};
     use chacha20::ChaCha12Rng;
     use nalgebra::{DMatrix, DVector};
     use rand::SeedableRng;

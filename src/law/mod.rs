@@ -317,7 +317,7 @@ pub(crate) mod tests {
     use crate::mechanism::{Calibration, DoubleCap, Gaussian};
     use crate::privacy::Delta;
     use crate::privacy::tests::epsilon;
-    use crate::testing::clip;
+    use crate::tests::clip;
     use chacha20::ChaCha12Rng;
     use nalgebra::DVector;
     use rand::SeedableRng;

@@ -301,7 +301,7 @@ mod tests {
     use super::*;
     use crate::mechanism::MechanismSpec;
     use crate::privacy::Epsilon;
-    use crate::testing;
+    use crate::tests;
 
     const RADIUS: f64 = 100.0;
 
@@ -311,18 +311,18 @@ mod tests {
 
     fn task(epsilon: f64) -> Task {
         let mechanism = MechanismSpec::norm_cap(Epsilon::new(epsilon).unwrap(), 64);
-        testing::task(2, testing::clip(RADIUS), mechanism, 2)
+        tests::task(2, tests::clip(RADIUS), mechanism, 2)
     }
 
     /// Lengths `median exp(spread G)`, through the randomizer and the bytes of an aggregate.
     fn collected(task: &Task, people: usize, median: f64, spread: f64, seed: u64) -> Norms {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let reports = testing::reports(task, people, &mut rng, |_, rng| {
+        let reports = tests::reports(task, people, &mut rng, |_, rng| {
             let normal: f64 = rng.sample(StandardNormal);
             let length = median * (spread * normal).exp();
             vec![0.6 * length, -0.8 * length]
         });
-        let aggregate = testing::sum(task, &reports);
+        let aggregate = tests::sum(task, &reports);
         Norms::of(&Aggregate::from_bytes(&aggregate.to_bytes(), task).unwrap(), task).unwrap()
     }
 

@@ -473,7 +473,7 @@ mod tests {
     use crate::privacy::tests::{delta, epsilon};
     use crate::sampling::bits::tests::ScriptedSource;
     use crate::sampling::gaussian::tests::words_of;
-    use crate::testing::unit;
+    use crate::tests::unit;
     use chacha20::ChaCha8Rng;
     use rand::{Rng, RngExt, SeedableRng};
 

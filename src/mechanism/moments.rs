@@ -139,7 +139,7 @@ mod tests {
     use crate::mechanism::{LocalRandomizer, Mechanism, PayloadError, RandomizeError};
     use crate::record::{BoundedRecord, Bounding, RecordError};
     use crate::sampling::bits::tests::ScriptedSource;
-    use crate::testing::{clip, double_cap, gaussian};
+    use crate::tests::{clip, double_cap, gaussian};
 
     /// Of three features: with one byte an entry and with two.
     fn mechanisms() -> Vec<(Mechanism, Bounding)> {

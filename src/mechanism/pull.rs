@@ -152,7 +152,7 @@ mod tests {
     use crate::mechanism::{Calibration, LocalRandomizer, Mechanism, MechanismSpec, Moments, Summable, triangle};
     use crate::privacy::tests::{assert_rounded_up, delta, epsilon, known};
     use crate::record::Bounding;
-    use crate::testing::clip;
+    use crate::tests::clip;
 
     const KEY: [u8; 16] = [3; 16];
 

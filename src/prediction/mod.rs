@@ -435,7 +435,7 @@ pub enum PredictionError {
 mod tests {
     use super::*;
     use crate::law::tests::{double_cap_law, gaussian_law};
-    use crate::testing::rank;
+    use crate::tests::rank;
 
     #[test]
     fn far_above_the_threshold_it_is_the_first_order_formula() {

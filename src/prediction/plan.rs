@@ -308,7 +308,7 @@ mod tests {
     use crate::mechanism::cap::MAX_CANDIDATES;
     use crate::prediction::Batches;
     use crate::privacy::tests::{delta, epsilon};
-    use crate::testing::{double_cap, task};
+    use crate::tests::{double_cap, task};
     use core::cell::Cell;
 
     #[test]

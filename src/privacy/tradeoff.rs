@@ -140,7 +140,7 @@ mod tests {
     use crate::privacy::variation::TotalVariation;
     use crate::record::BoundedRecord;
     use crate::report::ReportId;
-    use crate::testing::unit;
+    use crate::tests::unit;
 
     const ALPHAS: [f64; 12] = [0.0, 1e-9, 1e-4, 0.01, 0.05, 0.1, 0.2, 1.0 / 3.0, 0.5, 0.7, 0.95, 1.0];
 

@@ -238,7 +238,7 @@ mod tests {
     use crate::mechanism::MechanismSpec;
     use crate::privacy::tests::{delta, epsilon};
     use crate::recovery::FantopeError;
-    use crate::testing::{self, double_cap, rank, sum, task};
+    use crate::tests::{self, double_cap, rank, sum, task};
 
     #[test]
     fn eigenpairs_without_a_row_are_those_of_the_smaller_matrix() {
@@ -294,7 +294,7 @@ mod tests {
 
     /// Of ten features four move together.
     fn collected(task: &Task, offset: f64, reports: usize, rng: &mut ChaCha20Rng) -> Covariance {
-        let reports = testing::reports(task, reports, rng, |_, rng| {
+        let reports = tests::reports(task, reports, rng, |_, rng| {
             let common: f64 = rng.sample(StandardNormal);
             let mut record: Vec<f64> = (0..10).map(|_| rng.sample(StandardNormal)).collect();
             record[..4].iter_mut().for_each(|value| *value = 0.5 * *value + 1.5 * common);
@@ -315,7 +315,7 @@ mod tests {
         for (spec, reports, centring) in
             [(double_cap, 3_000, None), (gaussian, 6_000, None), (double_cap, 8_000, Some(centring))]
         {
-            let task = testing::centred(task(10, Bounding::UnitNorm, spec, 1), centring);
+            let task = tests::centred(task(10, Bounding::UnitNorm, spec, 1), centring);
             let mut rng = ChaCha20Rng::seed_from_u64(2);
             let (mut below, mut false_share, mut found) = (0, 0.0, 0);
             for _ in 0..60 {
@@ -338,7 +338,7 @@ mod tests {
         for (features, reports) in [(1, 5), (3, 5)] {
             let task = task(features, Bounding::UnitNorm, double_cap(4.0, 32, 2), 1);
             let mut rng = ChaCha20Rng::seed_from_u64(1);
-            let reports = testing::reports(&task, reports, &mut rng, |_, _| vec![1.0; features]);
+            let reports = tests::reports(&task, reports, &mut rng, |_, _| vec![1.0; features]);
             let covariance = Covariance::estimate(&sum(&task, &reports), &task).unwrap();
             let test = FeatureTest::new(&covariance, rank(features)).unwrap();
             assert!(test.p_values.iter().all(|p| (0.0..=1.0).contains(p)));

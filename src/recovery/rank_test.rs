@@ -178,7 +178,7 @@ mod tests {
     use crate::record::Bounding;
     use crate::recovery::answer::tests::Collected;
     use crate::recovery::{FantopeError, HeldOutUse, Question, Stop, answer};
-    use crate::testing::{self, task};
+    use crate::tests::{self, task};
     use rand_distr::StandardNormal;
 
     fn rank_of(estimate: &DMatrix<f64>, law: &NoiseLaw) -> usize {
@@ -216,10 +216,10 @@ mod tests {
         let mut rng = ChaCha12Rng::seed_from_u64(8);
         for (reports, least) in [(5, 0), (12, 1), (60, 3)] {
             let found = |_| {
-                let reports = testing::reports(&task, reports, &mut rng, |_, rng| {
+                let reports = tests::reports(&task, reports, &mut rng, |_, rng| {
                     (0..6).map(|_| rng.sample(StandardNormal)).collect()
                 });
-                let covariance = Covariance::estimate(&testing::sum(&task, &reports), &task).unwrap();
+                let covariance = Covariance::estimate(&tests::sum(&task, &reports), &task).unwrap();
                 rank_of(covariance.matrix(), &covariance.noise_law())
             };
             let found = (0..400).map(found).filter(|&rank| rank > 0).count();

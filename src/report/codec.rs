@@ -157,16 +157,16 @@ pub enum ReportError {
 mod tests {
     use super::*;
     use crate::record::Bounding;
-    use crate::testing;
+    use crate::tests;
     use chacha20::ChaCha8Rng;
     use rand::SeedableRng;
 
     fn double_cap() -> Task {
-        testing::task(5, Bounding::UnitNorm, testing::double_cap(2.0, 64, 8), 1)
+        tests::task(5, Bounding::UnitNorm, tests::double_cap(2.0, 64, 8), 1)
     }
 
     fn gaussian() -> Task {
-        testing::task(5, Bounding::UnitNorm, testing::gaussian(2.0), 1)
+        tests::task(5, Bounding::UnitNorm, tests::gaussian(2.0), 1)
     }
 
     fn report(task: &Task) -> Report {

@@ -60,10 +60,10 @@ mod tests {
     use crate::centring::Centring;
     use crate::record::Bounding;
     use crate::sampling::bits::tests::ScriptedSource;
-    use crate::testing::{self, clip};
+    use crate::tests::{self, clip};
 
     fn task() -> Task {
-        testing::task(3, Bounding::UnitNorm, testing::double_cap(2.0, 64, 8), 1)
+        tests::task(3, Bounding::UnitNorm, tests::double_cap(2.0, 64, 8), 1)
     }
 
     /// The constant is added once, by the task, and before the mechanism; a report without an id asks for 16 bytes
@@ -137,7 +137,7 @@ mod tests {
         let error = RecordError::OtherBounding { expected: Bounding::UnitNorm, found: clip(1.0) };
         assert_eq!(task().randomize(&other, None), Err(RandomizeError::Record(error)));
         // The radius is part of the bounding.
-        let twice = testing::task(3, clip(2.0), task().mechanism_spec(), 1);
+        let twice = tests::task(3, clip(2.0), task().mechanism_spec(), 1);
         let error = RecordError::OtherBounding { expected: clip(2.0), found: clip(1.0) };
         assert_eq!(twice.randomize(&other, None), Err(RandomizeError::Record(error)));
     }

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
     use crate::covariance::{Covariance, CovarianceError};
     use crate::privacy::Epsilon;
-    use crate::testing::{self, clip, double_cap, task};
+    use crate::tests::{self, clip, double_cap, task};
     use crate::waves::Refinement;
     use chacha20::ChaCha8Rng;
     use rand::SeedableRng;
@@ -71,7 +71,7 @@ mod tests {
         let mut aggregate = Aggregate::empty(&second);
         assert_eq!(SecondWave::of(&aggregate, &second), Err(AggregateError::NoReports));
         let mut rng = ChaCha8Rng::seed_from_u64(2);
-        let reports = testing::reports(&second, 30_000, &mut rng, |_, _| vec![0.3, -0.2, 0.0, 0.9]);
+        let reports = tests::reports(&second, 30_000, &mut rng, |_, _| vec![0.3, -0.2, 0.0, 0.9]);
         aggregate.accumulate(&second, &reports).unwrap();
         let aggregate = Aggregate::from_bytes(&aggregate.to_bytes(), &second).unwrap();
         assert_eq!(aggregate.folds()[0].sums().len(), 2048);

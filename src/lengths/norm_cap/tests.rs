@@ -2,7 +2,7 @@ use super::*;
 use crate::mechanism::cap::tests::assert_exact_law;
 use crate::privacy::tests::epsilon;
 use crate::task::TaskMechanism;
-use crate::testing::clip;
+use crate::tests::clip;
 
 const KEY: [u8; 16] = [7; 16];
 

@@ -18,7 +18,7 @@ use crate::record::Bounding;
 use crate::recovery::bootstrap::{SubspaceEstimate, bootstrap};
 use crate::recovery::denoise::{Denoised, Denoising, project_psd};
 use crate::recovery::{Method, PathError, Penalty, PenaltyChoice, default_penalty};
-use crate::testing::{self, clip, double_cap, gaussian, rank, sum, task};
+use crate::tests::{self, clip, double_cap, gaussian, rank, sum, task};
 
 const DIMENSION: usize = 8;
 
@@ -40,10 +40,10 @@ impl Collected {
     }
 
     fn of(bounding: Bounding, centring: Option<Centring>) -> Self {
-        let task = testing::centred(task(DIMENSION, bounding, double_cap(4.0, 32, 2), 3), centring);
+        let task = tests::centred(task(DIMENSION, bounding, double_cap(4.0, 32, 2), 3), centring);
         let mut rng = ChaCha20Rng::seed_from_u64(11);
         let model = SpikedModel::draw(DIMENSION, 1usize.try_into().unwrap(), 20.0, Some(3), &mut rng).unwrap();
-        let aggregate = sum(&task, &testing::reports(&task, 2000, &mut rng, |_, rng| model.record(rng)));
+        let aggregate = sum(&task, &tests::reports(&task, 2000, &mut rng, |_, rng| model.record(rng)));
         let covariance = Covariance::estimate(&aggregate, &task).unwrap();
         Self { task, aggregate, covariance }
     }
@@ -403,11 +403,11 @@ fn the_share_of_records_of_zeros_is_estimated() {
     for spec in [MechanismSpec::double_cap(epsilon(4.0)), gaussian(8.0)] {
         for (dimension, centring, share) in [(3, None, 0.0), (3, Some(0.25), 0.46), (30, None, 0.22), (30, None, 1.0)] {
             let centring = centring.map(|weight| Centring::new(weight).unwrap());
-            let task = testing::centred(task(dimension, Bounding::UnitNorm, spec, 1), centring);
+            let task = tests::centred(task(dimension, Bounding::UnitNorm, spec, 1), centring);
             let mut rng = ChaCha20Rng::seed_from_u64(13);
             let found: Vec<[f64; 2]> = (0..200)
                 .map(|_| {
-                    let reports = testing::reports(&task, 300, &mut rng, |_, rng| {
+                    let reports = tests::reports(&task, 300, &mut rng, |_, rng| {
                         let length = f64::from(u8::from(rng.random::<f64>() >= share));
                         // Skewed answers, far from their offsets.
                         (0..dimension).map(|_| length * rng.sample::<f64, _>(StandardNormal).exp()).collect()
@@ -447,7 +447,7 @@ fn variances_come_with_their_errors() {
         (MechanismSpec::double_cap(epsilon(4.0)), Some(Centring::default())),
         (gaussian(8.0), None),
     ] {
-        let task = testing::centred(task(DIMENSION, Bounding::UnitNorm, spec, 1), centring);
+        let task = tests::centred(task(DIMENSION, Bounding::UnitNorm, spec, 1), centring);
         let mut rng = ChaCha20Rng::seed_from_u64(14);
         let mut moments = SecondMoment::new(DIMENSION, task.bounding().covariance_scale());
         (0..100_000).for_each(|_| moments.add_coordinates(task.bound(record(&mut rng)).unwrap().coordinates()));
@@ -455,7 +455,7 @@ fn variances_come_with_their_errors() {
         let truth = crate::linalg::symmetric_eigenvalues(&reference).unwrap();
         let (mut held, mut known) = (0, 0);
         for _ in 0..100 {
-            let aggregate = sum(&task, &testing::reports(&task, 1500, &mut rng, |_, rng| record(rng)));
+            let aggregate = sum(&task, &tests::reports(&task, 1500, &mut rng, |_, rng| record(rng)));
             let covariance = Covariance::estimate(&aggregate, &task).unwrap();
             let reports = Reports::one(&aggregate, &task);
             let found = components(&Question::new(rank(1)), reports, &covariance, &mut |_| ControlFlow::Continue(()));
@@ -477,7 +477,7 @@ fn noise_is_taken_for_a_component_in_5_percent_of_collections_at_most() {
     for (records, length) in [(200, 1.0), (1000, 1.0), (1000, 0.0)] {
         let mut rng = ChaCha20Rng::seed_from_u64(12);
         let above = (0..200).filter(|_| {
-            let reports = testing::reports(&task, records, &mut rng, |_, rng| {
+            let reports = tests::reports(&task, records, &mut rng, |_, rng| {
                 (0..DIMENSION).map(|_| length * rng.sample::<f64, _>(StandardNormal)).collect()
             });
             let aggregate = sum(&task, &reports);

@@ -10,16 +10,16 @@ use crate::privacy::tests::{delta, epsilon};
 use crate::record::BoundedRecord;
 use crate::schema::Column;
 use crate::task::Folds;
-use crate::testing::{self, clip, collected, sum};
+use crate::tests::{self, clip, collected, sum};
 
 const DIMENSION: usize = 8;
 
 fn double_cap(value: f64) -> MechanismSpec {
-    testing::double_cap(value, 32, 2)
+    tests::double_cap(value, 32, 2)
 }
 
 fn task(mechanism: MechanismSpec, folds: u32) -> Task {
-    testing::task(DIMENSION, Bounding::UnitNorm, mechanism, folds)
+    tests::task(DIMENSION, Bounding::UnitNorm, mechanism, folds)
 }
 
 /// Two finite populations: one strong component, which is turned by the angle in the second.

@@ -9,10 +9,10 @@ use crate::centring::Centring;
 use crate::record::{BoundedRecord, Bounding};
 use crate::recovery::principal_components;
 use crate::task::Task;
-use crate::testing::{self, double_cap, moment};
+use crate::tests::{self, double_cap, moment};
 
 fn task(dimension: usize, folds: u32) -> Task {
-    testing::task(dimension, Bounding::UnitNorm, double_cap(4.0, 32, 2), folds)
+    tests::task(dimension, Bounding::UnitNorm, double_cap(4.0, 32, 2), folds)
 }
 
 /// A finite population, so that its second moments are known: one component on so many features.
@@ -24,7 +24,7 @@ fn population(dimension: usize, sparsity: usize, signal: f64) -> Vec<BoundedReco
 }
 
 fn collected(task: &Task, records: &[BoundedRecord], count: usize, seed: u64) -> Aggregate {
-    testing::collected(task, records, count, &mut ChaCha20Rng::seed_from_u64(seed))
+    tests::collected(task, records, count, &mut ChaCha20Rng::seed_from_u64(seed))
 }
 
 fn measure(task: &Task, aggregate: &Aggregate, fits: &[Fit]) -> Option<HeldOut> {
@@ -92,7 +92,7 @@ fn intervals_of_captured_variance_and_of_differences_cover_whatever_the_populati
 /// the estimates are.
 #[test]
 fn intervals_of_a_family_cover_however_people_choose() {
-    let tasks = [1.0, 4.0].map(|value| testing::task(8, Bounding::UnitNorm, double_cap(value, 32, 4), 5));
+    let tasks = [1.0, 4.0].map(|value| tests::task(8, Bounding::UnitNorm, double_cap(value, 32, 4), 5));
     let (sparse, dense) = (population(8, 3, 10.0), population(8, 8, 2.0));
     for populations in [[&sparse, &sparse], [&sparse, &dense], [&dense, &sparse]] {
         let truths = populations.map(|records| moment(records));

@@ -132,10 +132,10 @@ mod tests {
     use crate::record::Bounding;
     use crate::recovery::{FantopeError, FantopeProblem, PenaltyChoice, RecoveryError};
     use crate::task::Task;
-    use crate::testing::{self, double_cap, rank, sum};
+    use crate::tests::{self, double_cap, rank, sum};
 
     fn task(dimension: usize, folds: u32) -> Task {
-        testing::task(dimension, Bounding::UnitNorm, double_cap(4.0, 32, 2), folds)
+        tests::task(dimension, Bounding::UnitNorm, double_cap(4.0, 32, 2), folds)
     }
 
     /// One spike on 3 of the coordinates, from this many reports.
@@ -143,7 +143,7 @@ mod tests {
         let mut rng = ChaCha20Rng::seed_from_u64(11);
         let one = 1usize.try_into().unwrap();
         let model = SpikedModel::draw(task.dimension(), one, 20.0, Some(3), &mut rng).unwrap();
-        sum(task, &testing::reports(task, records, &mut rng, |_, rng| model.record(rng)))
+        sum(task, &tests::reports(task, records, &mut rng, |_, rng| model.record(rng)))
     }
 
     fn validate(
@@ -232,7 +232,7 @@ mod tests {
     fn ties_go_to_the_largest_penalty() {
         // In one dimension every penalty is 0 and every score the same.
         let task = task(1, 2);
-        let reports = testing::reports(&task, 50, &mut ChaCha20Rng::seed_from_u64(12), |_, _| vec![1.0]);
+        let reports = tests::reports(&task, 50, &mut ChaCha20Rng::seed_from_u64(12), |_, _| vec![1.0]);
         let result = validate(&sum(&task, &reports), &task, &[0.5, 2.0, 1.0]).unwrap();
         assert_eq!((chosen(&result).factor, chosen(&result).penalty), (2.0, Penalty::ZERO));
     }

@@ -183,7 +183,7 @@ mod tests {
     use crate::mechanism::MechanismSpec;
     use crate::privacy::Epsilon;
     use crate::record::Bounding;
-    use crate::testing::{self, gaussian, sum, task};
+    use crate::tests::{self, gaussian, sum, task};
     use crate::waves::prediction::LEAST_GAIN;
 
     fn task_with(mechanism: MechanismSpec) -> Task {
@@ -199,7 +199,7 @@ mod tests {
     fn the_same_sums_give_the_same_task_which_is_as_large_as_its_placeholder() {
         let (task, rank) = (task_with(MechanismSpec::double_cap(epsilon())), Rank::new(1).unwrap());
         let mut rng = ChaCha8Rng::seed_from_u64(1);
-        let reports = testing::reports(&task, 3000, &mut rng, |index, _| {
+        let reports = tests::reports(&task, 3000, &mut rng, |index, _| {
             let mut record = vec![0.0; 6];
             record[if index % 3 == 0 { index / 3 % 6 } else { 0 }] = 1.0;
             record
@@ -232,7 +232,7 @@ mod tests {
         let mut rng = ChaCha8Rng::seed_from_u64(5);
         let gains: Vec<f64> = (0..8)
             .map(|_| {
-                let reports = testing::reports(&task, first as usize, &mut rng, |index, _| {
+                let reports = tests::reports(&task, first as usize, &mut rng, |index, _| {
                     let (kind, mut record) = (index % 100, vec![0.0; 12]);
                     record[if kind < 54 { kind % 3 } else { 3 + index / 100 % 9 }] = 1.0;
                     record

@@ -233,13 +233,13 @@ mod tests {
     use crate::privacy::Epsilon;
     use crate::recovery::principal_components;
     use crate::subspace::{Subspace, sin_theta_squared};
-    use crate::testing::{self, rank};
+    use crate::tests::{self, rank};
     use crate::waves::prediction::WaveRefusal;
     use crate::waves::recovery::tests::second;
     use crate::waves::refinement::RefinementError;
 
     fn task() -> Task {
-        testing::task(6, Bounding::UnitNorm, MechanismSpec::double_cap(Epsilon::new(4.0).unwrap()), 1)
+        tests::task(6, Bounding::UnitNorm, MechanismSpec::double_cap(Epsilon::new(4.0).unwrap()), 1)
     }
 
     /// People along the first axis, and some along the others.

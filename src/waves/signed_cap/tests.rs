@@ -10,7 +10,7 @@ use crate::mechanism::cap::tests::{assert_exact_law, first_by_score};
 use crate::privacy::tests::epsilon;
 use crate::record::Bounding;
 use crate::task::TaskMechanism;
-use crate::testing::clip;
+use crate::tests::clip;
 use crate::waves::refinement::tests::{extreme_refinements, records};
 
 const KEY: [u8; 16] = [3; 16];

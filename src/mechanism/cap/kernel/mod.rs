@@ -226,7 +226,7 @@ mod tests {
     use super::super::table::LARGEST_MAGNITUDE;
     use super::*;
     use crate::mechanism::triangle;
-    use crate::testing::random_id;
+    use crate::tests::random_id;
     use chacha20::ChaCha8Rng;
     use rand::{Rng, SeedableRng};
 

@@ -188,7 +188,7 @@ mod tests {
     use crate::mechanism::cap::weight::UNIT_WEIGHT;
     use crate::mechanism::cap::{MAX_CANDIDATES, largest};
     use crate::privacy::tests::epsilon;
-    use crate::testing::random_id;
+    use crate::tests::random_id;
     use chacha20::ChaCha8Rng;
     use rand::SeedableRng;
 

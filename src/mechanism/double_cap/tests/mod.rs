@@ -7,7 +7,7 @@ use crate::mechanism::cap::MAX_CANDIDATES;
 use crate::mechanism::cap::tests::{assert_exact_law, first_by_score};
 use crate::privacy::tests::epsilon;
 use crate::record::Bounding;
-use crate::testing::clip;
+use crate::tests::clip;
 
 fn mechanism(dimension: usize, e: f64, candidates: u32, cap: u32) -> DoubleCap {
     DoubleCap::new(dimension, epsilon(e), candidates, cap).unwrap()
