@@ -8,7 +8,6 @@ mod centring;
 mod examples;
 mod facade;
 mod properties;
-mod recovery;
 mod reference;
 mod shared;
 mod shuffle;
