@@ -185,7 +185,7 @@ fn words(bytes: &[u8; 16]) -> [u32; 4] {
     core::array::from_fn(|word| u32::from_le_bytes(words[word]))
 }
 
-/// The operations that differ between processors.
+/// The operations that differ between processors. Those that are written out here do on every one.
 trait Kernel: Copy + Sync {
     /// Sixteen neighbouring coordinates of some reports: 64 bytes.
     type Cell: Copy + Default + Send + Sync;
@@ -201,16 +201,24 @@ trait Kernel: Copy + Sync {
         lanes: &Lanes,
         blocks: &mut [[i8; PER_BLOCK]; LANES],
         offsets: Option<&mut [i32; LANES]>,
-    );
+    ) {
+        portable::expand::<4>(key, lanes, blocks, offsets);
+    }
 
     /// The words of sixteen keystream blocks.
-    fn keystream(self, key: &[u32; 4], lanes: &Lanes, stream: &mut signs::Stream);
+    fn keystream(self, key: &[u32; 4], lanes: &Lanes, stream: &mut signs::Stream) {
+        portable::keystream::<4>(key, lanes, stream);
+    }
 
     /// See [`signs::count`].
-    fn count(self, streams: &[signs::Stream; 2], counters: &mut signs::Counters);
+    fn count(self, streams: &[signs::Stream; 2], counters: &mut signs::Counters) {
+        signs::count(streams, counters);
+    }
 
     /// See [`Sphere::normalize`].
-    fn normalize(self, sphere: Sphere, entries: &mut [i8]);
+    fn normalize(self, sphere: Sphere, entries: &mut [i8]) {
+        sphere.normalize(entries);
+    }
 
     /// The cells of sixteen coordinates of four reports.
     fn pack(rows: [&[i8; SIDE]; QUAD], cells: &mut [Self::Cell]);

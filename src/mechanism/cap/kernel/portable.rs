@@ -1,9 +1,8 @@
 //! The kernels in plain Rust, for every machine.
 
-use super::super::sphere::Sphere;
 use super::super::table::{self, TABLE};
 use super::chacha::{self, WORDS};
-use super::signs::{self, Counters, Stream};
+use super::signs::Stream;
 use super::{Kernel, LANES, Lanes, PER_BLOCK, QUAD, SIDE, Tile};
 
 /// It makes no demands on the machine.
@@ -14,28 +13,6 @@ impl Kernel for Portable {
     type Cell = Pairs;
 
     const CELLS: usize = 2;
-
-    fn expand(
-        self,
-        key: &[u32; 4],
-        lanes: &Lanes,
-        blocks: &mut [[i8; PER_BLOCK]; LANES],
-        offsets: Option<&mut [i32; LANES]>,
-    ) {
-        expand::<4>(key, lanes, blocks, offsets);
-    }
-
-    fn keystream(self, key: &[u32; 4], lanes: &Lanes, stream: &mut Stream) {
-        keystream::<4>(key, lanes, stream);
-    }
-
-    fn count(self, streams: &[Stream; 2], counters: &mut Counters) {
-        signs::count(streams, counters);
-    }
-
-    fn normalize(self, sphere: Sphere, entries: &mut [i8]) {
-        sphere.normalize(entries);
-    }
 
     fn pack(rows: [&[i8; SIDE]; QUAD], cells: &mut [Pairs]) {
         pack(rows, cells);
