@@ -448,12 +448,8 @@ impl Moments for Gaussian {
         Perturbation::Additive { diagonal: self.diagonal_deviation(), off_diagonal: self.entry_deviation() }
     }
 
-    fn entry_deviation(&self) -> f64 {
-        self.off_diagonal.deviation()
-    }
-
     fn deviation_beside(&self, _energy: f64) -> f64 {
-        self.entry_deviation()
+        self.off_diagonal.deviation()
     }
 
     fn noise_edge(&self, records: u64) -> f64 {

@@ -134,7 +134,6 @@ delegate!(Moments for Mechanism { Gaussian DoubleCap } {
     fn debias(&self, sums: &[i64], records: u64) -> DMatrix<f64>;
     fn sums_of_mean(&self, mean: &DMatrix<f64>, records: u64) -> Vec<i64>;
     fn perturbation(&self) -> Perturbation;
-    fn entry_deviation(&self) -> f64;
     fn deviation_beside(&self, energy: f64) -> f64;
     fn noise_edge(&self, records: u64) -> f64;
     fn pull(&self) -> Pull;

@@ -30,10 +30,12 @@ pub trait Moments: Summable {
 
     /// Standard deviation that the mechanism gives to one off-diagonal entry of one debiased report: to every one with
     /// additive noise, and to those across the record (both coordinates 0 in it) with double-cap.
-    fn entry_deviation(&self) -> f64;
+    fn entry_deviation(&self) -> f64 {
+        self.deviation_beside(0.0)
+    }
 
     /// Standard deviation that the mechanism gives to an off-diagonal entry ij of one debiased report whose record has
-    /// `x_i^2 = energy` (0 to 1) and `x_j = 0`: [`entry_deviation`](Self::entry_deviation) is that at energy 0.
+    /// `x_i^2 = energy` (0 to 1) and `x_j = 0`.
     fn deviation_beside(&self, energy: f64) -> f64;
 
     /// The largest eigenvalue that the debiased estimate of `records` reports would have if there were only noise, in

@@ -284,10 +284,6 @@ impl Moments for DoubleCap {
         Perturbation::Directions { gain, forms: self.forms(), weights: self.weights }
     }
 
-    fn entry_deviation(&self) -> f64 {
-        self.deviation_beside(0.0)
-    }
-
     fn deviation_beside(&self, energy: f64) -> f64 {
         // The form Q with 1/2 at ij and ji: |Q|^2 = 1/2, |Q u|^2 = energy / 4 and u . Q u = 0.
         let Forms { norm, energy: slope, .. } = self.forms();
