@@ -81,30 +81,18 @@ impl fmt::Display for Bounding {
     }
 }
 
-/// A clipping radius: finite, greater than zero, and neither so small nor so large that its square leaves the range
-/// of `f64`.
-///
-/// ```
-/// use ldp_pca::Radius;
-/// assert_eq!(Radius::new(1.5)?.value(), 1.5);
-/// assert!(Radius::new(0.0).is_err());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(try_from = "f64")]
-pub struct Radius(f64);
-
-impl Radius {
-    /// Checks the value.
+checked_number! {
+    /// A clipping radius: finite, greater than zero, and neither so small nor so large that its square leaves the range
+    /// of `f64`.
     ///
-    /// # Errors
-    /// [`RecordError::Radius`] outside [1e-150, 1e150].
-    pub fn new(value: f64) -> Result<Self, RecordError> {
-        if (1e-150..=1e150).contains(&value) { Ok(Self(value)) } else { Err(RecordError::Radius(value)) }
-    }
+    /// ```
+    /// use ldp_pca::Radius;
+    /// assert_eq!(Radius::new(1.5)?.value(), 1.5);
+    /// assert!(Radius::new(0.0).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    Radius: |value| (1e-150..=1e150).contains(&value), "within [1e-150, 1e150]", RecordError
 }
-
-checked_number!(Radius: RecordError);
 
 /// A record inside the unit ball. Dimension, finiteness and norm were checked once, when it was made.
 ///

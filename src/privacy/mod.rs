@@ -17,85 +17,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::decimal::{self, Decimal, Json};
 
-/// A privacy loss bound epsilon: finite and greater than zero.
-///
-/// ```
-/// use ldp_pca::privacy::Epsilon;
-/// assert_eq!(Epsilon::new(2.0)?.value(), 2.0);
-/// assert!(Epsilon::new(0.0).is_err());
-/// assert!(Epsilon::new(f64::INFINITY).is_err());
-/// # Ok::<(), ldp_pca::privacy::PrivacyError>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(try_from = "f64")]
-pub struct Epsilon(f64);
-
-impl Epsilon {
-    /// Checks that `value` is finite and greater than zero.
-    ///
-    /// # Errors
-    /// [`PrivacyError::Epsilon`] otherwise.
-    pub fn new(value: f64) -> Result<Self, PrivacyError> {
-        if value.is_finite() && value > 0.0 { Ok(Self(value)) } else { Err(PrivacyError::Epsilon(value)) }
-    }
-}
-
-/// Delta, which a guarantee adds to every probability: `P[x in E] <= e^epsilon P[y in E] + delta`. Inside (0, 1).
-///
-/// It is not the probability that the privacy loss exceeds epsilon, which may be larger: see [`tradeoff`].
-///
-/// ```
-/// use ldp_pca::privacy::Delta;
-/// assert_eq!(Delta::new(1e-6)?.value(), 1e-6);
-/// assert!(Delta::new(0.0).is_err());
-/// assert!(Delta::new(1.0).is_err());
-/// # Ok::<(), ldp_pca::privacy::PrivacyError>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(try_from = "f64")]
-pub struct Delta(f64);
-
-impl Delta {
-    /// The default for a mechanism with a delta: 1e-6.
-    pub const USUAL: Self = Self(1e-6);
-
-    /// Checks that `value` is inside (0, 1).
-    ///
-    /// # Errors
-    /// [`PrivacyError::Delta`] otherwise.
-    pub fn new(value: f64) -> Result<Self, PrivacyError> {
-        if value > 0.0 && value < 1.0 { Ok(Self(value)) } else { Err(PrivacyError::Delta(value)) }
-    }
-}
-
-/// The parameter rho of zero-concentrated differential privacy (Bun & Steinke 2016): finite and greater than zero.
-///
-/// A mechanism has it when its Renyi divergence of every order alpha > 1 is at most `alpha rho`.
-///
-/// ```
-/// use ldp_pca::privacy::Rho;
-/// assert_eq!(Rho::new(0.5)?.value(), 0.5);
-/// assert!(Rho::new(0.0).is_err());
-/// # Ok::<(), ldp_pca::privacy::PrivacyError>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(try_from = "f64")]
-pub struct Rho(f64);
-
-impl Rho {
-    /// Checks that `value` is finite and greater than zero.
-    ///
-    /// # Errors
-    /// [`PrivacyError::Rho`] otherwise.
-    pub fn new(value: f64) -> Result<Self, PrivacyError> {
-        if value.is_finite() && value > 0.0 { Ok(Self(value)) } else { Err(PrivacyError::Rho(value)) }
-    }
-}
-
-/// What numbers have whose constructor checks them: serde reads them through it.
+/// A number whose constructor checks it, for serde too; the error that refuses it has its name.
 macro_rules! checked_number {
-    ($($name:ident: $error:ty),+) => {$(
+    ($(#[$about:meta])* $name:ident: |$value:ident| $holds:expr, $what:literal, $error:ident) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, serde::Serialize, serde::Deserialize)]
+        #[serde(try_from = "f64")]
+        pub struct $name(f64);
+
         impl $name {
+            #[doc = concat!("Checks that the number is ", $what, ".")]
+            ///
+            /// # Errors
+            #[doc = concat!("[`", stringify!($error), "::", stringify!($name), "`] otherwise.")]
+            pub fn new($value: f64) -> Result<Self, $error> {
+                if $holds { Ok(Self($value)) } else { Err($error::$name($value)) }
+            }
+
             /// The number itself.
             #[must_use]
             pub fn value(self) -> f64 {
@@ -110,11 +48,56 @@ macro_rules! checked_number {
                 Self::new(value)
             }
         }
-    )+};
+    };
 }
 pub(crate) use checked_number;
 
-checked_number!(Epsilon: PrivacyError, Delta: PrivacyError, Rho: PrivacyError);
+checked_number! {
+    /// A privacy loss bound epsilon: finite and greater than zero.
+    ///
+    /// ```
+    /// use ldp_pca::privacy::Epsilon;
+    /// assert_eq!(Epsilon::new(2.0)?.value(), 2.0);
+    /// assert!(Epsilon::new(0.0).is_err());
+    /// assert!(Epsilon::new(f64::INFINITY).is_err());
+    /// # Ok::<(), ldp_pca::privacy::PrivacyError>(())
+    /// ```
+    Epsilon: |value| value.is_finite() && value > 0.0, "finite and greater than zero", PrivacyError
+}
+
+checked_number! {
+    /// Delta, which a guarantee adds to every probability: `P[x in E] <= e^epsilon P[y in E] + delta`. Inside (0, 1).
+    ///
+    /// It is not the probability that the privacy loss exceeds epsilon, which may be larger: see [`tradeoff`].
+    ///
+    /// ```
+    /// use ldp_pca::privacy::Delta;
+    /// assert_eq!(Delta::new(1e-6)?.value(), 1e-6);
+    /// assert!(Delta::new(0.0).is_err());
+    /// assert!(Delta::new(1.0).is_err());
+    /// # Ok::<(), ldp_pca::privacy::PrivacyError>(())
+    /// ```
+    Delta: |value| value > 0.0 && value < 1.0, "inside (0, 1)", PrivacyError
+}
+
+impl Delta {
+    /// The default for a mechanism with a delta: 1e-6.
+    pub const USUAL: Self = Self(1e-6);
+}
+
+checked_number! {
+    /// The parameter rho of zero-concentrated differential privacy (Bun & Steinke 2016): finite and greater than zero.
+    ///
+    /// A mechanism has it when its Renyi divergence of every order alpha > 1 is at most `alpha rho`.
+    ///
+    /// ```
+    /// use ldp_pca::privacy::Rho;
+    /// assert_eq!(Rho::new(0.5)?.value(), 0.5);
+    /// assert!(Rho::new(0.0).is_err());
+    /// # Ok::<(), ldp_pca::privacy::PrivacyError>(())
+    /// ```
+    Rho: |value| value.is_finite() && value > 0.0, "finite and greater than zero", PrivacyError
+}
 
 /// The text of a bound.
 macro_rules! display_rounded_up {
