@@ -148,7 +148,7 @@ impl FantopeProblem {
         // In units of the largest entry, whose squares are neither 0 nor infinite.
         let unit = power_of_two_below(s.amax().max(z.amax()).min(f64::MAX));
         let (s, z) = (s / unit, z / unit);
-        let shift = mean_diagonal(&s);
+        let shift = mean(self.dimension(), |index| s[(index, index)]);
         let mut difference = &s - &z;
         (0..self.dimension()).for_each(|index| difference[(index, index)] -= shift);
         let count = self.rank.value() as f64;
@@ -260,10 +260,6 @@ pub(super) fn gram(factor: &DMatrix<f64>) -> DMatrix<f64> {
     let mut gram = factor * factor.transpose();
     gram.fill_lower_triangle_with_upper_triangle();
     gram
-}
-
-fn mean_diagonal(matrix: &DMatrix<f64>) -> f64 {
-    mean(matrix.nrows(), |index| matrix[(index, index)])
 }
 
 pub(super) fn scaled_columns(
@@ -379,8 +375,6 @@ mod tests {
             assert_eq!(problem.dual_bound(&other), Err(error.clone()));
             assert_eq!(problem.infeasibility(&other), Err(error));
         }
-        assert_eq!(mean_diagonal(&s), 0.5);
-        assert_eq!(mean_diagonal(&DMatrix::from_diagonal_element(2, 2, f64::MAX)), f64::MAX);
     }
 
     /// By both ways of summing: of the vectors with weight, and of those that lack some.

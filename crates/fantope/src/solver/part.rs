@@ -94,8 +94,7 @@ impl Part {
     pub(super) fn unpack(&self, coordinates: &[f64]) -> DMatrix<f64> {
         let count = self.rows.len();
         let mut matrix = DMatrix::zeros(count, count);
-        unpack_lower(coordinates, &mut matrix, |value| value);
-        matrix.fill_upper_triangle_with_lower_triangle();
+        unpack(coordinates, &mut matrix, |value| value);
         matrix
     }
 
@@ -121,8 +120,7 @@ impl Part {
         let inverse = 1.0 / rho;
         let sums = y.iter().zip(t).zip(&self.packed).map(|((y, t), s)| 2.0 * y - t + s * inverse);
         let coordinates: Vec<f64> = sums.collect();
-        unpack_lower(&coordinates, &mut self.matrix, |value| value);
-        self.matrix.fill_upper_triangle_with_lower_triangle();
+        unpack(&coordinates, &mut self.matrix, |value| value);
         let (count, wanted) = (self.rows.len(), self.followed);
         if count > FEW_ROWS && 6 * wanted <= count && self.followings < self.trust && self.pause == 0 {
             let guess = self.vectors.columns(0, wanted.min(self.vectors.ncols())).into_owned();
@@ -237,9 +235,8 @@ impl Part {
         let count = self.rows.len();
         let coordinates: Vec<f64> = t.iter().zip(y).map(|(t, y)| t - y).collect();
         let mut matrix = DMatrix::zeros(count, count);
-        unpack_lower(&coordinates, &mut matrix, |value| (value * rho).clamp(-penalty, penalty));
+        unpack(&coordinates, &mut matrix, |value| (value * rho).clamp(-penalty, penalty));
         matrix.fill_diagonal(0.0);
-        matrix.fill_upper_triangle_with_lower_triangle();
         matrix
     }
 }
@@ -264,7 +261,7 @@ fn pack(matrix: &DMatrix<f64>, coordinates: &mut [f64]) {
     }
 }
 
-fn unpack_lower(coordinates: &[f64], matrix: &mut DMatrix<f64>, map: impl Fn(f64) -> f64) {
+fn unpack(coordinates: &[f64], matrix: &mut DMatrix<f64>, map: impl Fn(f64) -> f64) {
     let count = matrix.nrows();
     for (column, range) in columns(count).enumerate() {
         let entries = &mut matrix.as_mut_slice()[column * count + column..(column + 1) * count];
@@ -273,6 +270,7 @@ fn unpack_lower(coordinates: &[f64], matrix: &mut DMatrix<f64>, map: impl Fn(f64
         let rest = entries[1..].iter_mut().zip(&source[1..]);
         rest.for_each(|(entry, value)| *entry = map(std::f64::consts::FRAC_1_SQRT_2 * value));
     }
+    matrix.fill_upper_triangle_with_lower_triangle();
 }
 
 #[cfg(test)]
