@@ -138,21 +138,6 @@ pub fn sin_theta_squared(a: &Subspace, b: &Subspace) -> Result<f64, SubspaceErro
     Ok(residual(a, b).norm_squared().min(a.rank() as f64))
 }
 
-/// Frobenius distance of the orthogonal projectors: `√2` times the norm of the sines, in `[0, √(2k)]`.
-///
-/// ```text
-/// ‖AAᵀ − BBᵀ‖_F = √2 ‖sin Θ‖_F
-/// ```
-///
-/// The error measure of the experiments of Wang & Xu (2019).
-///
-/// # Errors
-///
-/// [`SubspaceError::Mismatch`] unless both have the same dimension and rank.
-pub fn projection_distance(a: &Subspace, b: &Subspace) -> Result<f64, SubspaceError> {
-    Ok((2.0 * sin_theta_squared(a, b)?).sqrt())
-}
-
 /// Variance of `A` along the subspace, in the units of `A`: the utility `q_F` of the private-PCA literature.
 ///
 /// ```text
@@ -260,16 +245,15 @@ mod tests {
             let (a, b) = (line(0.0), line(angle));
             let squared = sin_theta_squared(&a, &b).unwrap();
             assert!((squared - angle.sin().powi(2)).abs() <= 1e-15 * angle.max(1e-9), "{angle}");
-            assert!((projection_distance(&a, &b).unwrap() - 2f64.sqrt() * angle.sin()).abs() < 1e-15);
         }
     }
 
     #[test]
-    fn projection_distance_is_the_distance_of_the_projectors() {
+    fn the_distance_is_half_the_squared_one_of_the_projectors() {
         let a = Subspace::new(&DMatrix::from_fn(6, 2, |i, j| ((3 * i + j) as f64).sin())).unwrap();
         let b = Subspace::new(&DMatrix::from_fn(6, 2, |i, j| ((i + 5 * j) as f64).cos())).unwrap();
-        let direct = (a.basis() * a.basis().transpose() - b.basis() * b.basis().transpose()).norm();
-        assert!((projection_distance(&a, &b).unwrap() - direct).abs() < 1e-14);
+        let direct = (a.basis() * a.basis().transpose() - b.basis() * b.basis().transpose()).norm_squared();
+        assert!((2.0 * sin_theta_squared(&a, &b).unwrap() - direct).abs() < 1e-13);
     }
 
     #[test]

@@ -222,7 +222,7 @@ mod tests {
     use super::super::orthonormal::normal_matrix;
     use super::*;
     use ldp_pca::internal::privacy::calibration::gaussian_delta;
-    use ldp_pca::subspace::{Subspace, projection_distance, sin_theta_squared};
+    use ldp_pca::subspace::{Subspace, sin_theta_squared};
 
     fn method() -> SpectralProjector {
         SpectralProjector::new(Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap())
@@ -259,10 +259,10 @@ mod tests {
             values[place..place + 3].copy_from_slice(((&u + across * side) / 2f64.sqrt()).as_slice());
             let gap = 60.0 * before.gap().unwrap();
             let after = project(&Sample::new(3, values).unwrap());
-            let moved =
-                projection_distance(&Subspace::new(&before.vectors).unwrap(), &Subspace::new(&after.vectors).unwrap());
+            let [before, after] = [before, after].map(|found| Subspace::new(&found.vectors).unwrap());
+            let moved = (2.0 * sin_theta_squared(&before, &after).unwrap()).sqrt();
             assert!(gap > 3.0);
-            tightest = tightest.max(moved.unwrap() / (2f64.sqrt() / (gap - 3.0)));
+            tightest = tightest.max(moved / (2f64.sqrt() / (gap - 3.0)));
         }
         assert!(tightest <= 1.0 && tightest > 0.3, "{tightest}");
     }

@@ -4,10 +4,11 @@ use nalgebra::DMatrix;
 use rand::Rng;
 
 use super::super::ExperimentError;
+use super::projection_distance;
 use super::reference::sparse_components;
 use crate::baselines::Sample;
 use ldp_pca::recovery::{FantopeProblem, FantopeSolver, Penalty, Rank, SolverSettings};
-use ldp_pca::subspace::{Subspace, projection_distance};
+use ldp_pca::subspace::Subspace;
 
 /// What the truth itself varies by.
 pub(super) const ANOTHER_REFERENCE: &str = "two references from each other, without privacy";

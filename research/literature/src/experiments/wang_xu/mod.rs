@@ -21,7 +21,7 @@ use crate::baselines::{
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
-use ldp_pca::subspace::{Subspace, projection_distance};
+use ldp_pca::subspace::{Subspace, SubspaceError, sin_theta_squared};
 
 /// The experiments, in the order of the paper.
 pub(super) fn experiments() -> Vec<Box<dyn Experiment>> {
@@ -75,6 +75,15 @@ impl Contender {
         };
         contenders.iter().map(error).collect()
     }
+}
+
+/// The paper's error, the Frobenius distance of the orthogonal projectors: `√2` times the norm of the sines.
+///
+/// ```text
+/// ‖AAᵀ − BBᵀ‖_F = √2 ‖sin Θ‖_F
+/// ```
+fn projection_distance(a: &Subspace, b: &Subspace) -> Result<f64, SubspaceError> {
+    Ok((2.0 * sin_theta_squared(a, b)?).sqrt())
 }
 
 /// Algorithm 1 and the methods compared with it.

@@ -13,13 +13,16 @@ use super::super::{
 use super::controls::{ANOTHER_REFERENCE, FANTOPE, PENALTIES, distances};
 use super::population::{DOUBLE_CAP, printed_noise};
 use super::reference::sparse_components;
-use super::{ALGORITHM_2, Contender, DELTA, HYPOTHESIS, LEMMA_15_FACTOR, RANDOM, random_level, sparse_hypotheses, two};
+use super::{
+    ALGORITHM_2, Contender, DELTA, HYPOTHESIS, LEMMA_15_FACTOR, RANDOM, projection_distance, random_level,
+    sparse_hypotheses, two,
+};
 use crate::baselines::{DoubleCapSparse, Pca, RandomSubspace, Sample, SparseSolver, SubspaceEstimator, WangXuSparse};
 
 use ldp_pca::internal::mechanism::Moments;
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::{Rank, principal_components};
-use ldp_pca::subspace::{Subspace, projection_distance};
+use ldp_pca::subspace::Subspace;
 
 /// k of both tables.
 const RANK: usize = 10;
