@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use serde::Serialize;
 
-use super::super::{Progress, SequenceProgress};
+use super::super::{PathError, PenaltyError, Progress, SequenceProgress};
 
 /// What was asked for and is missing.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
@@ -130,6 +130,17 @@ impl<'a, 'b> Watched<'a, 'b> {
 
     pub(super) fn is_late(&self) -> bool {
         self.stop == Some(Stop::OutOfTime)
+    }
+
+    /// What came of the problems of a part; nothing where time was up before the last one.
+    pub(super) fn in_time<T>(&mut self, part: Part, found: Result<T, PenaltyError>) -> Result<Option<T>, PenaltyError> {
+        match found {
+            Err(PenaltyError::Path(PathError::Cancelled { solved, total })) if self.is_late() => {
+                self.missing(part, solved, total);
+                Ok(None)
+            }
+            found => found.map(Some),
+        }
     }
 
     pub(super) fn missing(&mut self, part: Part, done: usize, of: usize) {

@@ -10,8 +10,8 @@ use super::super::bootstrap::{SubspaceEstimate, bootstrap};
 use super::super::held_out::thresholded;
 use super::super::penalty::SelectedPenalty;
 use super::super::{
-    BootstrapError, DECOMPOSED, FantopeProblem, FantopeSolver, Fit, HeldOut, Method, PathError, PathPoint, Penalty,
-    PenaltyChoice, PenaltyError, RecoveryError, SequenceProgress, SolverSettings, SolverStatus, default_penalty,
+    BootstrapError, DECOMPOSED, FantopeProblem, FantopeSolver, Fit, HeldOut, Method, PathPoint, Penalty, PenaltyChoice,
+    PenaltyError, RecoveryError, SequenceProgress, SolverSettings, SolverStatus, default_penalty,
     default_penalty_sequence, principal_components, solve_sequence,
 };
 use super::question::{HeldOutUse, Question, settings, solve};
@@ -105,13 +105,7 @@ impl Work<'_, '_, '_> {
         let measured = HeldOut::measure(*reports, covariance, question.rank, fits, &settings, &mut |state| {
             watch.solved(Part::Penalty, state)
         });
-        match measured {
-            Err(PenaltyError::Path(PathError::Cancelled { solved, total })) if watch.is_late() => {
-                watch.missing(Part::HeldOut, solved, total);
-                Ok(None)
-            }
-            measured => Ok(measured?),
-        }
+        Ok(watch.in_time(Part::HeldOut, measured)?.flatten())
     }
 
     /// The penalty, and the name of the choice that gave it: `auto` where time did not suffice for cross-validation.
@@ -123,14 +117,12 @@ impl Work<'_, '_, '_> {
                 watch.solved(Part::Penalty, state)
             })
         };
-        match select(choice, watch) {
-            Err(PenaltyError::Path(PathError::Cancelled { solved, total })) if watch.is_late() => {
-                watch.missing(Part::Penalty, solved, total);
-                let auto = PenaltyChoice::default();
-                Ok((auto.name(), select(&auto, watch)?))
-            }
-            selection => Ok((choice.name(), selection?)),
+        let selection = select(choice, watch);
+        if let Some(selection) = watch.in_time(Part::Penalty, selection)? {
+            return Ok((choice.name(), selection));
         }
+        let auto = PenaltyChoice::default();
+        Ok((auto.name(), select(&auto, watch)?))
     }
 
     /// The points that were solved in time; none where there are none.
@@ -145,12 +137,7 @@ impl Work<'_, '_, '_> {
         let settings = settings(question.tolerance).for_sequence();
         let mut step = |state: &SequenceProgress| watch.solved(Part::Path, state);
         let outcome = solve_sequence(matrix, question.rank, &penalties, &settings, &mut step, &mut solved);
-        match outcome {
-            Err(PathError::Cancelled { total, .. }) if watch.is_late() => {
-                watch.missing(Part::Path, solved.len(), total);
-            }
-            outcome => outcome.map_err(PenaltyError::from)?,
-        }
+        watch.in_time(Part::Path, outcome.map_err(PenaltyError::from))?;
         Ok((!solved.is_empty()).then_some(solved))
     }
 
