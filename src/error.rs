@@ -22,106 +22,92 @@ use crate::subspace::SubspaceError;
 use crate::task::TaskError;
 use crate::waves::{RefineError, RefinementError};
 
-/// Any error of the library, by stage. The crates beside it have their own.
-///
-/// ```
-/// use ldp_pca::{Epsilon, Error, Rank};
-///
-/// fn parameters(epsilon: f64, rank: usize) -> Result<(Epsilon, Rank), Error> {
-///     Ok((Epsilon::new(epsilon)?, Rank::new(rank)?))
-/// }
-/// assert!(parameters(2.0, 3).is_ok());
-/// assert!(matches!(parameters(-2.0, 3), Err(Error::Privacy(_))));
-/// assert!(matches!(parameters(2.0, 0), Err(Error::Recovery(_))));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
+/// The one error, with a stage for each of these errors, which converts into it.
+macro_rules! stages {
+    ($($(#[$about:meta])+ $stage:ident($error:ident),)+) => {
+        /// Any error of the library, by stage. The crates beside it have their own.
+        ///
+        /// ```
+        /// use ldp_pca::{Epsilon, Error, Rank};
+        ///
+        /// fn parameters(epsilon: f64, rank: usize) -> Result<(Epsilon, Rank), Error> {
+        ///     Ok((Epsilon::new(epsilon)?, Rank::new(rank)?))
+        /// }
+        /// assert!(parameters(2.0, 3).is_ok());
+        /// assert!(matches!(parameters(-2.0, 3), Err(Error::Privacy(_))));
+        /// assert!(matches!(parameters(2.0, 0), Err(Error::Recovery(_))));
+        /// # Ok::<(), Box<dyn std::error::Error>>(())
+        /// ```
+        #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+        #[non_exhaustive]
+        pub enum Error {
+            $(
+                $(#[$about])+
+                #[error(transparent)]
+                $stage(#[from] $error),
+            )+
+            /// Putting two waves together.
+            #[error(transparent)]
+            Refine(RefineError),
+        }
+    };
+}
+
+stages! {
     /// A privacy parameter.
-    #[error(transparent)]
-    Privacy(#[from] PrivacyError),
+    Privacy(PrivacyError),
     /// A person's ledger.
-    #[error(transparent)]
-    Ledger(#[from] LedgerError),
+    Ledger(LedgerError),
     /// The schema, or a record under it.
-    #[error(transparent)]
-    Schema(#[from] SchemaError),
+    Schema(SchemaError),
     /// A record's numbers.
-    #[error(transparent)]
-    Record(#[from] RecordError),
+    Record(RecordError),
     /// Centring.
-    #[error(transparent)]
-    Centring(#[from] CentringError),
+    Centring(CentringError),
     /// A mechanism's parameters.
-    #[error(transparent)]
-    Mechanism(#[from] MechanismError),
+    Mechanism(MechanismError),
     /// The name of a task or a report.
-    #[error(transparent)]
-    Name(#[from] NameError),
+    Name(NameError),
     /// A task document.
-    #[error(transparent)]
-    Task(#[from] TaskError),
+    Task(TaskError),
     /// Randomizing a record.
-    #[error(transparent)]
-    Randomize(#[from] RandomizeError),
+    Randomize(RandomizeError),
     /// The source of randomness.
-    #[error(transparent)]
-    Entropy(#[from] EntropyError),
+    Entropy(EntropyError),
     /// A report's bytes.
-    #[error(transparent)]
-    Report(#[from] ReportError),
+    Report(ReportError),
     /// A report's payload.
-    #[error(transparent)]
-    Payload(#[from] PayloadError),
+    Payload(PayloadError),
     /// An aggregate.
-    #[error(transparent)]
-    Aggregate(#[from] AggregateError),
+    Aggregate(AggregateError),
     /// Debiasing.
-    #[error(transparent)]
-    Covariance(#[from] CovarianceError),
+    Covariance(CovarianceError),
     /// Combining the collections of several tasks.
-    #[error(transparent)]
-    Family(#[from] FamilyError),
+    Family(FamilyError),
     /// An eigendecomposition.
-    #[error(transparent)]
-    Eigen(#[from] EigenError),
+    Eigen(EigenError),
     /// Recovering components.
-    #[error(transparent)]
-    Recovery(#[from] RecoveryError),
+    Recovery(RecoveryError),
     /// Choosing a penalty.
-    #[error(transparent)]
-    Penalty(#[from] PenaltyError),
+    Penalty(PenaltyError),
     /// The law of the estimate.
-    #[error(transparent)]
-    Noise(#[from] NoiseError),
+    Noise(NoiseError),
     /// Predicting the error of components.
-    #[error(transparent)]
-    Prediction(#[from] PredictionError),
+    Prediction(PredictionError),
     /// Bootstrapping the error of components.
-    #[error(transparent)]
-    Bootstrap(#[from] BootstrapError),
+    Bootstrap(BootstrapError),
     /// Answering a question about an estimate.
-    #[error(transparent)]
-    Answer(#[from] AnswerError),
+    Answer(AnswerError),
     /// A document of components.
-    #[error(transparent)]
-    Components(#[from] ComponentsError),
+    Components(ComponentsError),
     /// A refinement's parameters.
-    #[error(transparent)]
-    Refinement(#[from] RefinementError),
-    /// Putting two waves together.
-    #[error(transparent)]
-    Refine(RefineError),
+    Refinement(RefinementError),
     /// The lengths of records.
-    #[error(transparent)]
-    Norms(#[from] NormsError),
+    Norms(NormsError),
     /// Comparing two collections.
-    #[error(transparent)]
-    Change(#[from] ChangeError),
+    Change(ChangeError),
     /// Comparing subspaces.
-    #[error(transparent)]
-    Subspace(#[from] SubspaceError),
+    Subspace(SubspaceError),
 }
 
 /// What another stage refused is that stage's error.
@@ -192,7 +178,7 @@ mod tests {
         }
         assert!(found.len() > 25, "{found:?}");
         for name in found {
-            let ways = [format!("(#[from] {name})"), format!("impl From<{name}> for ")];
+            let ways = [format!("({name}),"), format!("impl From<{name}> for ")];
             assert!(ways.iter().any(|way| source.contains(way)), "{name}");
         }
     }
