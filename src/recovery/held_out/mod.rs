@@ -168,7 +168,7 @@ impl Measured {
         };
         let standard_error = match law {
             Some(law) => (shared * law.form_variance(&pooled)).max(0.0).sqrt(),
-            None => shared.sqrt() * scatter(forms, shares, pooled.value),
+            None => shared.sqrt() * scatter(forms.iter().map(|form| form.value), shares, pooled.value),
         };
         Self::new(pooled.value, standard_error, quantile_of(law, forms.len()))
     }
@@ -246,9 +246,9 @@ fn can_hold_out(reports: Reports<'_>) -> bool {
 }
 
 /// The standard error of a weighted mean over folds, from their differences.
-fn scatter(forms: &[LinearForm], shares: &[f64], mean: f64) -> f64 {
-    let squares: f64 = forms.iter().zip(shares).map(|(form, share)| (share * (form.value - mean)).powi(2)).sum();
-    let folds = forms.len() as f64;
+pub(super) fn scatter(values: impl Iterator<Item = f64>, shares: &[f64], mean: f64) -> f64 {
+    let squares: f64 = values.zip(shares).map(|(value, share)| (share * (value - mean)).powi(2)).sum();
+    let folds = shares.len() as f64;
     (squares * folds / (folds - 1.0)).sqrt()
 }
 

@@ -9,7 +9,7 @@ use super::PenaltyError;
 use crate::covariance::Covariance;
 use crate::family::Reports;
 use crate::linalg::sorted_descending;
-use crate::recovery::held_out::{Fit, score};
+use crate::recovery::held_out::{Fit, scatter, score};
 use crate::recovery::{Method, Penalty, Rank, SequenceProgress, SolverSettings, default_penalty};
 
 /// One penalty over all folds.
@@ -101,9 +101,10 @@ fn compare(mut points: Vec<CrossValidationPoint>) -> Result<Vec<CrossValidationP
     let better = |best: usize, at: usize| if points[at].mean_score > points[best].mean_score { at } else { best };
     let chosen = (0..points.len()).reduce(better).ok_or(PathError::NoPenalties)?;
     let best = points[chosen].scores.clone();
+    let shares = vec![1.0 / best.len() as f64; best.len()];
     for point in &mut points {
         let differences: Vec<f64> = best.iter().zip(&point.scores).map(|(best, score)| best - score).collect();
-        point.standard_error = error_of_the_mean(&differences);
+        point.standard_error = scatter(differences.iter().copied(), &shares, mean(&differences));
     }
     points[chosen].chosen = true;
     Ok(points)
@@ -111,13 +112,6 @@ fn compare(mut points: Vec<CrossValidationPoint>) -> Result<Vec<CrossValidationP
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
-}
-
-fn error_of_the_mean(values: &[f64]) -> f64 {
-    let count = values.len() as f64;
-    let center = mean(values);
-    let squares: f64 = values.iter().map(|value| (value - center).powi(2)).sum();
-    (squares / (count * (count - 1.0))).sqrt()
 }
 
 #[cfg(test)]
