@@ -50,14 +50,8 @@ pub struct FoundErrors {
 }
 
 impl RefinedFacts {
-    pub(super) fn of(second: &Task, waves: TwoWaves) -> Self {
-        Self {
-            task: second.digest().to_string(),
-            waves,
-            not_offered: NOT_OFFERED,
-            thresholds: Vec::new(),
-            sample: None,
-        }
+    pub(super) fn of(second: &Task, waves: TwoWaves, thresholds: Vec<f64>, sample: Option<FoundErrors>) -> Self {
+        Self { task: second.digest().to_string(), waves, not_offered: NOT_OFFERED, thresholds, sample }
     }
 }
 
@@ -136,7 +130,7 @@ pub fn refined_answer(
     answer.trust.noise_deviation = covariance.noise_deviation();
     answer.trust.noise_edge = covariance.noise_edge();
     let (_, waves) = predicted(covariance, task, rank, aggregate.records())?;
-    Ok((answer, RefinedFacts { thresholds, ..RefinedFacts::of(second, waves) }))
+    Ok((answer, RefinedFacts::of(second, waves, thresholds, None)))
 }
 
 impl FirstWave {

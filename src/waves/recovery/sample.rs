@@ -138,14 +138,9 @@ impl PublicSample {
         let planner = self.planner(task, rank)?;
         let waves = Waves::new(&planner, task.guarantee().epsilon, aggregate.records())?;
         let waves = waves.about_sample(self.records(), &first.sines, USUAL_ERROR)?;
-        let facts = RefinedFacts {
-            sample: Some(FoundErrors {
-                records: self.records(),
-                error: first.sines.iter().sum(),
-                per_component: first.sines,
-            }),
-            ..RefinedFacts::of(second, waves)
-        };
+        let (records, error) = (self.records(), first.sines.iter().sum());
+        let found = FoundErrors { records, error, per_component: first.sines };
+        let facts = RefinedFacts::of(second, waves, vec![], Some(found));
         // No noise is in the sample's own moments.
         let mut answer = components_of_waves(&matrix, task, rank)?;
         (answer.asked.records, answer.trust.noise_edge) = (aggregate.records(), first.bulk);
