@@ -4,30 +4,21 @@ use ldp_pca::schema::{Column, ColumnKind, Schema, SchemaError};
 use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
 
-/// The question: "how much do you like …, from -5 to 5".
-const ACTIVITIES: [&str; 12] = [
-    "running",
-    "cycling",
-    "swimming",
-    "hiking",
-    "gaming",
-    "streaming",
-    "social media",
-    "chess",
-    "cooking",
-    "gardening",
-    "crafts",
-    "reading",
-];
-
-/// Three tastes and the weight of each on the activities.
-const TASTES: [[f64; 12]; 3] = [
-    // Sport.
-    [1.0, 0.9, 0.8, 0.7, 0.0, -0.2, 0.0, 0.0, 0.0, 0.1, 0.0, 0.0],
-    // Screens.
-    [0.0, 0.0, 0.0, -0.2, 0.9, 0.8, 0.7, 0.3, 0.0, 0.0, -0.1, -0.2],
-    // Home.
-    [0.0, 0.0, 0.0, 0.1, 0.0, 0.0, -0.1, 0.2, 0.7, 0.7, 0.6, 0.4],
+/// The question, "how much do you like …, from -5 to 5", and the weights of three tastes on each answer: those for
+/// sport, for screens and for home.
+const ACTIVITIES: [(&str, [f64; 3]); 12] = [
+    ("running", [1.0, 0.0, 0.0]),
+    ("cycling", [0.9, 0.0, 0.0]),
+    ("swimming", [0.8, 0.0, 0.0]),
+    ("hiking", [0.7, -0.2, 0.1]),
+    ("gaming", [0.0, 0.9, 0.0]),
+    ("streaming", [-0.2, 0.8, 0.0]),
+    ("social media", [0.0, 0.7, -0.1]),
+    ("chess", [0.0, 0.3, 0.2]),
+    ("cooking", [0.0, 0.0, 0.7]),
+    ("gardening", [0.1, 0.0, 0.7]),
+    ("crafts", [0.0, -0.1, 0.6]),
+    ("reading", [0.0, -0.2, 0.4]),
 ];
 
 /// The strength of each taste, in points of the answer.
@@ -39,7 +30,7 @@ pub struct LeisureSurvey;
 
 impl LeisureSurvey {
     /// The number of true components.
-    pub const RANK: usize = TASTES.len();
+    pub const RANK: usize = STRENGTHS.len();
 
     /// The questions.
     ///
@@ -47,7 +38,7 @@ impl LeisureSurvey {
     /// None in practice: the columns are constants.
     pub fn schema() -> Result<Schema, SchemaError> {
         let answer = ColumnKind::Numeric { offset: 0.0, scale: 5.0 };
-        Schema::new(ACTIVITIES.iter().map(|name| Column::new(*name, answer.clone())).collect())
+        Schema::new(ACTIVITIES.iter().map(|(name, _)| Column::new(*name, answer.clone())).collect())
     }
 
     /// One person's answers, in the order of the schema; never all zero.
@@ -55,9 +46,9 @@ impl LeisureSurvey {
         loop {
             let tastes: Vec<f64> =
                 STRENGTHS.iter().map(|strength| strength * rng.sample::<f64, _>(StandardNormal)).collect();
-            let answers: Vec<f64> = (0..ACTIVITIES.len())
-                .map(|activity| {
-                    let liking: f64 = TASTES.iter().zip(&tastes).map(|(taste, amount)| taste[activity] * amount).sum();
+            let answers: Vec<f64> = (ACTIVITIES.iter())
+                .map(|(_, weights)| {
+                    let liking: f64 = weights.iter().zip(&tastes).map(|(weight, amount)| weight * amount).sum();
                     // Adding zero turns -0 into 0.
                     (liking + rng.sample::<f64, _>(StandardNormal)).round().clamp(-5.0, 5.0) + 0.0
                 })
