@@ -78,11 +78,8 @@ struct DrawnSums<'a> {
 
 /// The state that is drawn record by record.
 enum Drawn {
-    /// Nothing: the noise of all reports is drawn at the end.
-    Additive {
-        diagonal: f64,
-        off_diagonal: f64,
-    },
+    /// Nothing: the noise of all reports, with these deviations on the diagonal and off it, is drawn at the end.
+    Additive([f64; 2]),
     Directions(Directions),
 }
 
@@ -117,7 +114,7 @@ impl Directions {
 impl<'a> DrawnSums<'a> {
     fn new(mechanism: &'a Mechanism, rng: Xoshiro256PlusPlus) -> Self {
         let drawn = match mechanism.perturbation() {
-            Perturbation::Additive { diagonal, off_diagonal } => Drawn::Additive { diagonal, off_diagonal },
+            Perturbation::Additive { diagonal, off_diagonal } => Drawn::Additive([diagonal, off_diagonal]),
             Perturbation::Directions { weights, .. } => {
                 Drawn::Directions(Directions::new(weights, mechanism.state_dimension()))
             }
@@ -133,8 +130,8 @@ impl<'a> DrawnSums<'a> {
 
     fn estimate(mut self, second_moment: &DMatrix<f64>, records: u64) -> Estimate {
         let mean = match self.drawn {
-            Drawn::Additive { diagonal, off_diagonal } => {
-                second_moment + mean_noise(second_moment.nrows(), [diagonal, off_diagonal], records, &mut self.rng)
+            Drawn::Additive(deviations) => {
+                second_moment + mean_noise(second_moment.nrows(), deviations, records, &mut self.rng)
             }
             Drawn::Directions(directions) => directions.mean(second_moment.nrows(), records),
         };

@@ -25,7 +25,7 @@ use std::sync::LazyLock;
 use chacha20::rand_core::Rng;
 
 use super::kernel::Path;
-use super::table::{OFFSET_STEP, PER_BLOCK, TABLE, TABLE_SECOND_MOMENT, at_end, keystream};
+use super::table::{OFFSET_STEP, PER_BLOCK, TABLE, TABLE_SECOND_MOMENT, at_end, keystream, report_key};
 use crate::identity::ReportId;
 
 /// The largest unit-vector coordinate in integers.
@@ -48,10 +48,7 @@ impl Candidates {
     /// The candidates, vectors of `rows` coordinates, of the report `id` under a task.
     #[must_use]
     pub fn new(task_key: &[u8; 16], id: ReportId, rows: usize) -> Self {
-        let mut key = [0; 32];
-        key[..16].copy_from_slice(task_key);
-        key[16..].copy_from_slice(id.as_bytes());
-        Self { key, rows }
+        Self { key: report_key(task_key, id), rows }
     }
 
     fn blocks(&self) -> usize {

@@ -4,7 +4,7 @@
 //! Bit b of 32-bit little-endian word w is coordinate 32 w + b: 1 where it is 0, and -1 where it is 1. All candidates
 //! have the length sqrt(M).
 
-use super::table::keystream;
+use super::table::{keystream, report_key};
 use crate::identity::ReportId;
 
 /// The score of a candidate across the vector.
@@ -19,10 +19,7 @@ pub(crate) struct Signs {
 impl Signs {
     /// The candidates, vectors of `dimension` coordinates, of the report `id` under a task.
     pub(crate) fn new(task_key: &[u8; 16], id: ReportId, dimension: usize) -> Self {
-        let mut key = [0; 32];
-        key[..16].copy_from_slice(task_key);
-        key[16..].copy_from_slice(id.as_bytes());
-        Self { key, dimension }
+        Self { key: report_key(task_key, id), dimension }
     }
 
     /// The scores of the first `count` candidates for a vector that signed-cap turned: how far each is along it,

@@ -9,6 +9,7 @@ use chacha20::variants::Legacy;
 use chacha20::{ChaChaCore, R8};
 
 use super::quantiles::MAGNITUDE_COUNTS;
+use crate::identity::ReportId;
 
 /// The mean square of the table's entries, exactly.
 pub(crate) const TABLE_SECOND_MOMENT: f64 = 55_115_722.0 / 65_536.0;
@@ -127,6 +128,11 @@ pub(super) fn offset(words: &[u64; 8]) -> i32 {
         (words[3] ^ words[7]) >> 60,
     ];
     OFFSET_STEP * ((a_low + b_low + 16 * (a_high + b_high)) as i32 - 255)
+}
+
+/// The key of a report's candidates: its task's half, then its id.
+pub(super) fn report_key(task_key: &[u8; 16], id: ReportId) -> [u8; 32] {
+    core::array::from_fn(|place| if place < 16 { task_key[place] } else { id.as_bytes()[place - 16] })
 }
 
 /// Fills with keystream from block `first` on. The generator makes four blocks at a time.
