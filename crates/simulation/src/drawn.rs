@@ -98,7 +98,7 @@ impl Directions {
 
     /// Adds one for each of the records.
     pub(super) fn add(&mut self, records: &Block, rng: &mut Xoshiro256PlusPlus) {
-        self.drawn.resize(records);
+        self.drawn.count = records.count;
         for (direction, record) in self.drawn.vectors_mut().zip(records.vectors()) {
             self.reported.draw(record, direction, rng);
         }

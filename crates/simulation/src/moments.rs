@@ -12,7 +12,7 @@ const BLOCK: usize = 64;
 pub(super) struct Block {
     dimension: usize,
     stride: usize,
-    count: usize,
+    pub(super) count: usize,
     values: Vec<f32>,
 }
 
@@ -34,11 +34,6 @@ impl Block {
             take(&block);
             left -= block.len();
         }
-    }
-
-    /// As many vectors as another block has.
-    pub(super) fn resize(&mut self, like: &Self) {
-        self.count = like.count;
     }
 
     /// The number of vectors.
