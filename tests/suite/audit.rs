@@ -28,7 +28,7 @@ fn confidence() -> Confidence {
 
 /// A mechanism as it is shipped.
 fn shipped(mechanism: &TaskMechanism) -> Box<Randomizer<'_>> {
-    Box::new(|record, task_key, id, rng| mechanism.randomize_with_rng(record, task_key, id, rng).map(Some))
+    Box::new(move |record, task_key, id, rng| mechanism.randomize_with_rng(record, task_key, id, rng).map(Some))
 }
 
 /// The result of so many trials.
