@@ -12,6 +12,9 @@
 //! | clones | every eps0-private randomizer | Feldman, McMillan & Talwar 2021, computed ([`Blanket`] of an [`Epsilon`]) |
 //! | blanket | double-cap, signed-cap and norm-cap, from their J and L | Balle, Bell, Gascon & Nissim 2019 ([`Blanket`]) |
 //!
+//! Both are of at most 1e11 reports: a larger batch has the guarantee of that many. Neither proves a delta below
+//! 1e-280: there, a batch of any size has the guarantee of each report.
+//!
 //! # Approximate randomizers
 //! If R is (eps0, delta0)-private, the batch is (epsilon, delta + slack)-private for the (epsilon, delta) of an
 //! eps0-private one and `slack = delta0 + 2 (1 + e^epsilon)(n - 1) e^-eps0 delta0`. Proof:
@@ -340,6 +343,11 @@ mod tests {
         assert_eq!(bound(approximate(1e-6), 2, 1e-6), LOCAL);
         let pure = PrivacyLoss::Pure { epsilon: epsilon(1.0) };
         assert_eq!([bound(pure, 1, 1e-15), bound(pure, 50_000, 1e-6)], [LOCAL, CLONES]);
+        assert_eq!([bound(pure, u64::MAX, 1e-6), bound(pure, u64::MAX, 1e-285)], [CLONES, LOCAL]);
+        // More reports than are counted.
+        let least = |reports| amplify(pure, reports, delta(1e-6)).unwrap().epsilon;
+        assert_eq!(least(u64::MAX), least(100_000_000_000));
+        assert!(least(u64::MAX).value() < 1e-3);
         let cap = PrivacyLoss::Cap(Cap::new(epsilon(1.0), 64, 13).unwrap());
         assert_eq!([bound(cap, 1, 1e-15), bound(cap, 50_000, 1e-6)], [LOCAL, BLANKET]);
         let gaussian = PrivacyLoss::Gaussian { rho: Rho::new(0.02).unwrap(), total_variation: TotalVariation::ZERO };
