@@ -124,6 +124,26 @@ test("a run is cancelled, keeps what there was, and is started again", async () 
   await done(page);
 });
 
+test("a run that is cancelled while its penalties are sought leaves no penalty to choose", async () => {
+  const { page } = await open();
+  await page.evaluate(() => {
+    const shown = new MutationObserver(() => {
+      shown.disconnect();
+      document.getElementById("sparse-cancel").click();
+    });
+    shown.observe(document.getElementById("sparse-found"), { childList: true, subtree: true });
+  });
+  await change(page, "Users", "6000");
+  await page.getByText("Cancelled. What you see is from before.").waitFor();
+  // Its worker has ended.
+  for (const name of ["sparse-step", "sparse-automatic"]) assert.ok(await page.locator(`#${name}`).isDisabled(), name);
+  await page.locator("#sparse-run").click();
+  await done(page);
+  const before = await found(page);
+  await slide(page.getByLabel("Penalty on features"), 0);
+  await eventually(() => found(page), (table) => table.Fantope[1] !== before.Fantope[1]);
+});
+
 test("other mechanisms and sizes", async () => {
   const { page } = await open({
     state: "&sparse.dimension=20&sparse.rank=1&sparse.sparsity=4&sparse.mechanism=gaussian",

@@ -75,11 +75,14 @@ export function start(_root: HTMLElement, { pool, records, state }: Context): vo
           choice.penalty === undefined ? automatic : await opened.call("compare", { penalty: choice.penalty });
         signal.throwIfAborted();
         drawn?.collection.close();
-        drawn = { collection: opened, choice };
+        // A run that fails or is cancelled from here on ends its worker: there is nothing to choose penalties of.
+        drawn = undefined;
+        penalties = [];
         view.show(compared, choice);
         progress(0.5);
         const path = await opened.call("path", { points: PATH_POINTS });
         signal.throwIfAborted();
+        drawn = { collection: opened, choice };
         const { fantope, penalty, relativeGap } = automatic;
         const steps: Step[] = [...path, { ...fantope, penalty, relativeGap }];
         steps.sort((a, b) => a.penalty - b.penalty);
