@@ -143,12 +143,12 @@ export async function simulate(options, { signal, onProgress } = {}) {
   const total = count("trials", trials, 1);
   const first = count("firstTrial", firstTrial);
   const asked = { ...who, mechanisms: mechanisms ?? [mechanism ?? []].flat() };
-  const [names, factor] = [Array.from(methods, String), given(number, "penaltyFactor", penaltyFactor)];
+  const [names, factor] = [namesOf(methods), given(number, "penaltyFactor", penaltyFactor)];
   const results = [];
   while (results.length < total) {
     signal?.throwIfAborted();
     const collection = collectionOf({ ...asked, trial: first + results.length });
-    results.push(call(() => wasm.simulateTrial(collection, names.join(), factor)));
+    results.push(call(() => wasm.simulateTrial(collection, names, factor)));
     onProgress?.({ done: results.length, total });
     // Between trials the page lives.
     await new Promise((resolve) => setTimeout(resolve));
@@ -231,7 +231,7 @@ export function compare(options) {
       count("rank", rank, 1),
       number("epsilon", epsilon),
       number("delta", delta),
-      Array.from(keys, String).join(),
+      namesOf(keys),
       count("seed", seed),
       count("firstTrial", firstTrial),
       count("trials", trials, 1),
@@ -367,6 +367,15 @@ function mechanismOf(mechanism) {
   const named = Object(mechanism);
   noOthers(named, "type", "epsilon", "candidates", "cap", "delta");
   return named;
+}
+
+/** The names of methods as the module takes them: as one text, with commas between them. */
+function namesOf(methods) {
+  if (!Array.isArray(methods)) throw failure("argument", `methods is ${String(methods)}: give an array of names`);
+  const names = methods.map(String);
+  const several = names.find((name) => name.includes(","));
+  if (several !== undefined) throw failure("argument", `'${several}' is not a method: give each name by itself`);
+  return names.join();
 }
 
 function recovery({ rank, penalty, tolerance, baselines, reference, ...watched } = {}, run) {

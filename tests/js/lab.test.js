@@ -448,6 +448,9 @@ describe("what to expect", () => {
     await refused({ dimension: 5, rank: 6, records: 10 }, "simulation", /rank 6/);
     await refused({ dimension: 5, rank: 1, records: 10, methods: [] }, "argument", /methods/);
     await refused({ dimension: 5, rank: 1, records: 10, methods: ["guess"] }, "argument", /guess/);
+    await refused({ dimension: 5, rank: 1, records: 10, methods: ["pca,fantope"] }, "argument", /by itself/);
+    await refused({ dimension: 5, rank: 1, records: 10, methods: null }, "argument", /^methods is null: .*array/);
+    await refused({ dimension: 5, rank: 1, records: 10, methods: "pca" }, "argument", /^methods is pca: .*array/);
     await refused({ dimension: 5, rank: 1, records: 10, trials: 0 }, "argument", /trials/);
     await refused({ dimension: 5, rank: 1, records: 0 }, "argument", /records is 0/);
     await refused({ dimension: 5, rank: 1, records: 10, reports: "guessed" }, "argument", /guessed/);

@@ -74,6 +74,8 @@ test("every declared method is there, those that trust least first", () => {
   assert.ok(!promising.includes(-1));
   assert.deepEqual(promising, promising.toSorted());
   throws(() => compare({ ...POPULATION, methods: ["nothing"] }), "argument", /^there is no method 'nothing'$/);
+  throws(() => compare({ ...POPULATION, methods: ["pca,ppca"] }), "argument", /^'pca,ppca' is not a method/);
+  throws(() => compare({ ...POPULATION, methods: null }), "argument", /^methods is null: give an array/);
 });
 
 test("the methods that both modules have find the same, to the last digit", () => {
