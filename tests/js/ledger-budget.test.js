@@ -73,6 +73,12 @@ test("all reports of the table cost what it says, in any order, and fit exactly"
   }
 });
 
+test("without a limit of its own, delta is at most a hundred-thousandth, and no next double", async () => {
+  const usual = await open({ maxEpsilon: Infinity });
+  await isRefused(usual, randomizerOf(1, 1, beside(1e-5, 1)), /delta/);
+  await fits(usual, randomizerOf(1, 1, 1e-5));
+});
+
 test("sums are the real ones where nothing is rounded, and the next double or the one after it where something is", async () => {
   let state = 7;
   const number = (bits) => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) >>> (32 - bits);
