@@ -10,7 +10,7 @@ import { Report } from "../../pkg/report.js";
 import { Task as HeldTask } from "../../pkg/wasm/client/ldp_pca.js";
 import base64 from "../../pkg/wasm/client/ldp_pca_bg.wasm.js";
 import { bytesOf, digestOf } from "./ledger-tools.js";
-import { LIMITS, RECORD, TASK } from "./task.js";
+import { LIMITS, RECORD, secondWave, TASK } from "./task.js";
 import { rejects, throws } from "./throws.js";
 
 const TEXT = JSON.stringify(TASK);
@@ -339,8 +339,6 @@ test("a task is what the worker made of it, and is kept there until it is freed 
 });
 
 test("a task is fetched by the page, and only the one that was meant is kept", async (t) => {
-  const { parse } = ANSWERS;
-  t.after(() => Object.assign(ANSWERS, { parse }));
   const { Task } = await started();
   t.mock.method(globalThis, "fetch", async () =>
     new Response(TEXT, { headers: { "content-type": "application/json" } }),
@@ -350,10 +348,31 @@ test("a task is fetched by the page, and only the one that was meant is kept", a
   assert.deepEqual(workers[0].asked.at(-1)[2], TEXT);
   await rejects(Task.fetch("https://a.example/t", { digest: digestOf(2) }), "digest", /was meant/);
   assert.deepEqual(workers[0].asked.at(-1)[0], "free");
-  // A ledger has one entry for a task and its refinement.
-  ANSWERS.parse = (...given) => ({ ...parse(...given), digest: digestOf(2), campaign: FACTS.digest });
-  await Task.parse(TEXT);
-  assert.equal(campaigns[digestOf(2)], FACTS.digest);
+});
+
+test("a page that asks for the first wave gets the second, if that is its refinement", async (t) => {
+  const { parse } = ANSWERS;
+  t.after(() => Object.assign(ANSWERS, { parse }));
+  const { Task } = await started();
+  const facts = { ...FACTS, digest: digestOf(2), campaign: FACTS.digest };
+  const requests = [];
+  t.mock.method(globalThis, "fetch", async (url) => {
+    requests.push(`${url}`);
+    const body = requests.length === 1 ? TEXT : JSON.stringify({ ...TASK, refinement: {} });
+    const headers = { "content-type": "application/json", "refined-by": facts.digest };
+    return Object.defineProperty(new Response(body, { headers }), "url", { value: `${url}` });
+  });
+  const fetched = (refined) => {
+    requests.length = 0;
+    ANSWERS.parse = (handle, text) => ({ ...(text === TEXT ? FACTS : refined), text });
+    return Task.fetch("https://a.example/tasks/1", { digest: FACTS.digest });
+  };
+  const task = await fetched(facts);
+  assert.deepEqual([task.digest, task.campaign], [facts.digest, FACTS.digest]);
+  assert.deepEqual(requests, ["https://a.example/tasks/1", `https://a.example/tasks/${facts.digest}`]);
+  // A ledger has one entry for both.
+  assert.equal(campaigns[facts.digest], FACTS.digest);
+  await rejects(fetched({ ...facts, campaign: undefined }), "digest", /does not refine/);
 });
 
 test("a randomizer keeps within the page's limits, and its reports are of its task", async () => {
@@ -552,6 +571,11 @@ test("the worker's script keeps tasks under handles, and moves the bytes of repo
   // The limits are the page's: a task of any cost is read here.
   const costly = { ...TASK, mechanism: { type: "gaussian", epsilon: 20, delta: 1e-3, calibration: "analytic" } };
   assert.equal((await ask("parse", 3, costly)).value.guarantee.epsilon, 20);
+  // A refinement has the digest of the task that it refines, and its reports have their own task's.
+  const { value: second } = await ask("parse", 4, secondWave(TASK, parsed.digest));
+  assert.deepEqual([Object.hasOwn(parsed, "campaign"), second.campaign], [false, parsed.digest]);
+  const { value: refined } = await ask("randomize", 4, VALUES, {});
+  assert.equal(Buffer.from(refined.subarray(5, 13)).toString("hex"), second.digest.slice(0, 16));
   assert.equal(freed.callCount(), 0);
   // A task that is freed is gone, and another of the same text lives.
   assert.deepEqual(await ask("free", 1), nothing);
