@@ -157,6 +157,7 @@ fn matrices_that_cannot_be_read_are_refused_with_the_remedy() {
         ("by-columns", npy("<f8", true, "(32768, 32768)", &zeros), "save it by rows (numpy.ascontiguousarray)"),
         ("appended-columns", [npy("<f8", true, "(2, 2)", &zeros[..32]), vec![0]].concat(), "goes on after its array"),
         ("appended", whole.repeat(2), "goes on after its array"),
+        ("newline", [&whole[..], b"\n"].concat(), "goes on after its array"),
         ("packed-appended", gzip(&whole.repeat(2)), "goes on after its array"),
         ("packed-twice", gzip(&gzip(&whole)), "(gzip within gzip): unpack it once, with gunzip"),
         (
