@@ -329,28 +329,50 @@ impl NpyHeader {
         Ok(header)
     }
 
-    /// That of a text with the three members and no other, in any order and with any spaces.
+    /// That of a text with the three members and no other, in any order and with any spaces between words.
     fn parse(text: &[u8]) -> Option<Self> {
-        let text: String = str::from_utf8(text).ok()?.split_whitespace().collect();
-        // Python 2 writes 30 as 30L.
-        let text = text.replace("L,", ",").replace("L)", ")");
-        let member = |name: &str| text.split_once(&format!("'{name}':")).map(|(_, value)| value);
-        let (descr, _) = member("descr")?.strip_prefix('\'')?.split_once('\'')?;
-        let stated = member("fortran_order")?;
-        let order = ["True", "False"].into_iter().find(|order| stated.starts_with(order))?;
-        let (shape, _) = member("shape")?.strip_prefix('(')?.split_once(')')?;
-        let members = [format!("'descr':'{descr}'"), format!("'fortran_order':{order}"), format!("'shape':({shape})")];
-        let rest = members.iter().fold(text.clone(), |rest, member| rest.replacen(member, "", 1));
-        // Dates have their unit in brackets.
-        let (dtype, _) = descr.split_once('[').unwrap_or((descr, ""));
-        let [b'<' | b'>' | b'|', kind, size @ ..] = dtype.as_bytes() else { return None };
-        let is_type = kind.is_ascii_alphabetic() && size.iter().all(u8::is_ascii_digit);
-        if !is_type || rest.bytes().any(|byte| !b"{},".contains(&byte)) {
+        let text = str::from_utf8(text).ok()?.trim();
+        let mut rest = text.strip_prefix('{')?.strip_suffix('}')?.trim();
+        let (mut descr, mut order, mut shape) = (None, None, None);
+        for _ in 0..3 {
+            let (name, value) = rest.strip_prefix('\'')?.split_once('\'')?;
+            let value = value.trim_start().strip_prefix(':')?.trim_start();
+            let (member, (value, after)) = match name {
+                "descr" => (&mut descr, value.strip_prefix('\'')?.split_once('\'')?),
+                "fortran_order" => (&mut order, value.split_at(value.find(',').unwrap_or(value.len()))),
+                "shape" => (&mut shape, value.strip_prefix('(')?.split_once(')')?),
+                _ => return None,
+            };
+            *member = Some(value);
+            // Behind the last member a comma may stand, and need not.
+            let after = after.trim_start();
+            rest = if after.is_empty() { after } else { after.strip_prefix(',')?.trim_start() };
+        }
+        let (dtype, shape) = (descr?, shape?.trim());
+        // Dates alone have a unit, in brackets.
+        let (plain, unit) = dtype.split_once('[').map_or((dtype, None), |(plain, unit)| (plain, Some(unit)));
+        let [b'<' | b'>' | b'|', kind, size @ ..] = plain.as_bytes() else { return None };
+        let is_unit = |unit: &str| unit.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let has_its_unit = unit.is_none_or(|unit| b"mM".contains(kind) && unit.strip_suffix(']').is_some_and(is_unit));
+        if !(kind.is_ascii_alphabetic() && size.iter().all(u8::is_ascii_digit) && has_its_unit && rest.is_empty()) {
             return None;
         }
-        let shape = shape.split_terminator(',').map(|count| count.parse().ok()).collect::<Option<Vec<u64>>>()?;
-        Some(Self { dtype: dtype.to_owned(), by_columns: order == "True", shape })
+        let by_columns = match order?.trim_end() {
+            "True" => true,
+            "False" => false,
+            _ => return None,
+        };
+        let shape = shape.split_terminator(',').map(count).collect::<Option<Vec<u64>>>()?;
+        Some(Self { dtype: dtype.to_owned(), by_columns, shape })
     }
+}
+
+/// The number of rows, or of columns. Python 2 writes 30 as 30L.
+fn count(text: &str) -> Option<u64> {
+    let digits = text.trim();
+    let digits = digits.strip_suffix('L').unwrap_or(digits);
+    // What is parsed may have a sign.
+    if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
 }
 
 /// A type of elements that are numbers.

@@ -42,7 +42,7 @@ fn the_same_records_in_any_format_give_the_same_reports() {
     let tabs = |text: &str| text.replace(',', "\t");
     let semicolons = |text: &str| text.replace(',', ";");
     let commas = |text: &str| semicolons(text).replace('.', ",");
-    let variants: [(&str, &str, Vec<u8>); 35] = [
+    let variants: [(&str, &str, Vec<u8>); 36] = [
         ("header.csv", "", header.clone().into()),
         ("reordered.csv", "", b"y,x\n-2,1.5\n4,0.25\n0.5,-3\n1,1\n".to_vec()),
         ("packed.csv.gz", NO_HEADER, gzip(RECORDS.as_bytes())),
@@ -75,6 +75,7 @@ fn the_same_records_in_any_format_give_the_same_reports() {
         ("singles.npy.gz", "", gzip(&npy("<f4", false, "(4, 2)", &singles))),
         ("swapped.npy", "", npy(">f8", false, "(4, 2)", &swapped)),
         ("columns.npy", "", npy("<f8", true, "(4, 2)", &by_columns)),
+        ("spaces.npy", "", npy(">f8", false, " ( 4 ,2, )", &swapped)),
         ("python-2.npy", "", npy(">f8", false, "(4L, 2L)", &swapped)),
         ("halves.npy", "", npy("<f2", false, "(4, 2)", &halves)),
         ("big-halves.npy", "", npy(">f2", false, "(4, 2)", &big_halves)),

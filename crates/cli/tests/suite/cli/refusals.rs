@@ -143,6 +143,9 @@ fn matrices_that_cannot_be_read_are_refused_with_the_remedy() {
     let whole = npy_matrix(&[&[2.0, 1.0], &[1.0, 2.0]]);
     let deep = [&b"\x93NUMPY\x01\x00\x88\x13"[..], &[b'('; 5000]].concat();
     let other = "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), 'descr': '<f4', }";
+    let braces = "{'descr': '<f8', {'fortran_order': False}, 'shape': (2, 2), }";
+    let commas = "{'descr': '<f8',, 'fortran_order': False, 'shape': (2, 2), }";
+    let two = "{'descr': '<f8', 'shape': (2, 2), 'shape': (2, 2), }";
     let escaped = r"{'descr': '<f8', 'fortran_order': False, 'sha\x70e': (4294967296, 4294967296), }";
     let fields = "{'descr': [('a', '<f8'), ('b', '<u1')], 'fortran_order': False, 'shape': (1, 2), }";
     for (name, content, part) in [
@@ -175,6 +178,15 @@ fn matrices_that_cannot_be_read_are_refused_with_the_remedy() {
         ("fields", headed(fields), "its rows are records of fields: save it as numbers, without fields"),
         ("escaped", headed(escaped), "save the matrix with numpy.save"),
         ("sums", npy("<f8", false, "(1+1, 2)", &zeros), "save the matrix with numpy.save"),
+        ("signs", npy("<f8", false, "(+2, 2)", &zeros[..32]), "save the matrix with numpy.save"),
+        ("split-number", npy("<f8", false, "(1 0, 2)", &[0; 160]), "save the matrix with numpy.save"),
+        ("no-number", npy("<f8", false, "(2,, 2)", &zeros[..32]), "save the matrix with numpy.save"),
+        ("open-bracket", npy("<f8[x", false, "(1, 2)", &zeros[..16]), "save the matrix with numpy.save"),
+        ("unit", npy("<f8[ns]", false, "(1, 2)", &zeros[..16]), "save the matrix with numpy.save"),
+        ("dates", npy("<M8[ns]", false, "(1, 2)", &zeros[..16]), "dates or times (<M8[ns]): save it as numbers"),
+        ("braces", headed(braces), "save the matrix with numpy.save"),
+        ("commas", headed(commas), "save the matrix with numpy.save"),
+        ("two-members", headed(two), "save the matrix with numpy.save"),
     ] {
         folder.write(&format!("{name}.npy"), content);
         for line in ["solve FILE --rank 1 --penalty 0.1", "randomize FILE -t task.json -o out", "schema infer FILE"] {
