@@ -55,6 +55,12 @@ pub(super) fn writing_commands() -> impl Iterator<Item = (&'static str, &'static
     })
 }
 
+/// Whether such a command line said no more on standard error than notes, and that its seed is public.
+pub(super) fn is_quiet(line: &str, said: &str) -> bool {
+    let has_seed = line.contains("--insecure-seed");
+    said.lines().all(|said| said.starts_with("note:") || has_seed && said.starts_with("warning:"))
+}
+
 /// A folder with all of them, and others of each kind.
 pub(super) fn folder() -> Folder {
     let folder = Folder::with_files();

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use super::replacing::{self, writing_commands};
+use super::replacing::{self, is_quiet, writing_commands};
 use crate::support::{Folder, Run, closed_pipe};
 
 /// A disk without room, as a file and as standard output.
@@ -24,9 +24,15 @@ fn a_full_disk_is_told_with_its_remedy() {
 #[test]
 fn with_json_standard_output_is_one_document_and_progress_is_silent_in_a_pipe() {
     let folder = replacing::folder();
-    for (command, out) in writing_commands() {
+    let of_other_formats = [
+        ("encode people.csv -t task.json -o OUT", "out.npy"),
+        ("recover a.ldpa -t task.json --rank 1 -o OUT", "out.npy"),
+        ("recover a.ldpa -t task.json --rank 1 -o OUT", "out.json"),
+        ("scores people.csv --components components.json -o OUT", "out.npy"),
+    ];
+    for (command, out) in writing_commands().chain(of_other_formats) {
         let run = folder.run(&format!("{} --force --json", command.replace("OUT", out))).ok();
-        let quiet = run.stderr.lines().all(|line| ["note:", "warning:"].iter().any(|kind| line.starts_with(kind)));
+        let quiet = is_quiet(command, &run.stderr);
         assert!(quiet && !run.stderr.contains('\u{1b}') && !run.stderr.contains('\r'), "{run:?}");
         run.json();
     }
