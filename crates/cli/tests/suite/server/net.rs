@@ -200,6 +200,8 @@ fn a_client_that_closes_its_half_in_a_body_counts_nothing_and_frees_its_place() 
     assert!(half.read_answer().is_ok_and(|(status, _)| status == 400) || is_closed(half.stream()));
     wait_until("its place to be free", || has_place(server.address));
     assert_eq!(server.records(&task()), 0);
+    // Nothing of it is known.
+    assert_eq!(server.send(&task(), &body).json()["accepted"], 2);
 }
 
 #[test]
