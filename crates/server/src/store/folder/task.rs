@@ -69,7 +69,10 @@ impl FolderTask {
 
     /// Erases reports, while no others are written.
     pub(super) fn erase(&self, ids: &[ReportId]) -> Result<ErasedReports, StoreError> {
-        let closed = || StoreError::refused(&self.shared.folder, CommitError::Closed.to_string());
+        let closed = || {
+            let problem = format!("{}: try again later", CommitError::Closed);
+            StoreError::refused(&self.shared.folder, problem)
+        };
         let writer = self.writer.upgrade().ok_or_else(closed)?;
         let erased = writer.blocking_lock().erase(ids);
         if erased.is_err() {
