@@ -278,6 +278,8 @@ def test_projections_come_back_in_the_units_of_the_columns(people: pd.DataFrame)
     np.testing.assert_allclose(back[:, 3].astype(float), people["spent"], atol=1e-9)
     assert back[:, 1].tolist() == people["plan"].replace("trial", "other").tolist()
     assert np.isnan(back[:, 2].astype(float)).all()
+    with pytest.raises(ValueError, match="matmul"):
+        fitted.inverse_transform(np.ones((2, 9)))
 
 
 def test_components_of_noise_are_told_with_what_to_do() -> None:
