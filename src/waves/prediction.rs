@@ -191,10 +191,10 @@ impl<'a> Waves<'a> {
     /// [`PredictionError`].
     pub fn best(&self) -> Result<TwoWaves, PredictionError> {
         let weak = |waves: &TwoWaves| matches!(waves.refused, Some(WaveRefusal::FirstWave { .. }));
-        let one_wave = self.one_wave(self.records.max(2))?;
-        let mut best = self.split(self.waves_at(SHARES[0]), one_wave, LEAST_GAIN)?;
+        let (one_wave, clips) = (self.one_wave(self.records.max(2))?, self.clips());
+        let mut best = self.split(self.waves_at(SHARES[0]), &clips, one_wave, LEAST_GAIN)?;
         for share in &SHARES[1..] {
-            let found = self.split(self.waves_at(*share), one_wave, LEAST_GAIN)?;
+            let found = self.split(self.waves_at(*share), &clips, one_wave, LEAST_GAIN)?;
             if (weak(&found), found.sin_theta_squared) < (weak(&best), best.sin_theta_squared) {
                 best = found;
             }
@@ -209,7 +209,7 @@ impl<'a> Waves<'a> {
     pub fn after(&self, first: u64, second: u64) -> Result<TwoWaves, PredictionError> {
         // What was planned keeps a margin once the first wave is over.
         let least_gain = if self.is_estimated { LEAST_ESTIMATED_GAIN } else { LEAST_GAIN };
-        self.split([first, second], self.one_wave(first.saturating_add(second))?, least_gain)
+        self.split([first, second], &self.clips(), self.one_wave(first.saturating_add(second))?, least_gain)
     }
 
     /// All people in one wave about the directions of a public sample of `public` records. Its components are off by
@@ -254,16 +254,27 @@ impl<'a> Waves<'a> {
         [first, self.records.saturating_sub(first).max(1)]
     }
 
-    fn split(&self, [first, second]: [u64; 2], one_wave: f64, least_gain: f64) -> Result<TwoWaves, PredictionError> {
+    /// The clips that are tried, however the people are split. Each is taken to leave what it leaves of right
+    /// directions.
+    fn clips(&self) -> [Clip; CLIPS.len()] {
+        let sines = vec![0.0; self.rank.value()];
+        CLIPS.map(|kappa| self.block.clipped(kappa, &sines))
+    }
+
+    fn split(
+        &self,
+        [first, second]: [u64; 2],
+        clips: &[Clip; CLIPS.len()],
+        one_wave: f64,
+        least_gain: f64,
+    ) -> Result<TwoWaves, PredictionError> {
         let law = self.law.with_records(first)?;
         let errors = predict(self.spectrum, self.rank, &law)?.per_component;
         let start = Start { errors: &errors, law: &law, even: false, one_wave, least_gain };
-        // A clip is taken to leave what it leaves of right directions.
-        let sines = vec![0.0; errors.len()];
-        let refine = |kappa: f64| self.refined(&start, second, &self.block.clipped(kappa, &sines));
+        let refine = |clip: &Clip| self.refined(&start, second, clip);
         let safe = |one: TwoWaves, other: TwoWaves| if other.not_elliptical < one.not_elliptical { other } else { one };
-        let [narrowest, wider @ ..] = CLIPS;
-        let found = wider.into_iter().map(refine).fold(refine(narrowest), safe);
+        let [narrowest, wider @ ..] = clips;
+        let found = wider.iter().map(refine).fold(refine(narrowest), safe);
         let share = first as f64 / first.saturating_add(second) as f64;
         Ok(TwoWaves { share, records: [first, second], ..found })
     }
