@@ -19,7 +19,7 @@ use self::natural::Natural;
 #[derive(Clone, Copy, Debug)]
 pub struct Decimal(pub f64);
 
-/// A number in scientific notation with this many digits after the point, for messages: `5.0e-4`.
+/// A number in scientific notation with this many digits after the point, at least one, for messages: `5.0e-4`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scientific(pub f64, pub usize);
 
@@ -57,6 +57,7 @@ impl fmt::Display for Decimal {
 impl fmt::Display for Scientific {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(value, places) = *self;
+        debug_assert!(places > 0);
         if !value.is_finite() || value == 0.0 {
             return Decimal(value).fmt(f);
         }
