@@ -350,7 +350,8 @@ fn each_deleted(root: &Path) -> Result<Vec<Result<DeletedTask, StoreError>>, Sto
     let checked = |name: &String| match read(name) {
         Some(task) if deleted_folder(root, &task).ends_with(name) => Ok(task),
         task => {
-            let right = task.map(|task| deleted_folder(root, &task).display().to_string());
+            // The name alone: a client may read it, and the log says where it is.
+            let right = task.and_then(|task| Some(deleted_folder(root, &task).file_name()?.display().to_string()));
             let remedy = right.map_or("move it away".to_owned(), |right| {
                 format!("if its digest and the time of its deletion are right, rename it to {right}")
             });
