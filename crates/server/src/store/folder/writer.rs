@@ -153,12 +153,13 @@ impl Writer {
         type Set = HashSet<ReportId>;
         let shared = Arc::clone(&self.shared);
         let _watched = Watched(&shared);
+        // Those that were erased before may be in it too, and those that are lost, and so not known.
+        check_set_aside(&shared.folder)?;
         let asked: Set = asked.iter().copied().collect();
         let (before, others): (Set, Set) = asked.into_iter().partition(|id| self.gone.contains(id));
         let (wanted, unknown): (Set, Set) = others.into_iter().partition(|id| self.ids.contains(*id));
         let [erased, before, unknown] = [&wanted, &before, &unknown].map(|ids| ids.len() as u64);
         if !wanted.is_empty() {
-            check_set_aside(&shared.folder)?;
             let mut sum = shared.whole();
             if sum.records() != shared.counts.borrow().records {
                 let problem = "its reports are not summed any more: start the server again";
