@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use tokio::sync::{Mutex as AsyncMutex, watch};
 
-use super::database::{Change, Database, Problem, page_bytes};
+use super::database::{Change, Database, Problem, page_bytes, trusted};
 use super::ids::Ids;
 use super::{FolderOptions, check_set_aside};
 use crate::locks::{hold, read_lock};
@@ -153,6 +153,8 @@ impl Writer {
         type Set = HashSet<ReportId>;
         let shared = Arc::clone(&self.shared);
         let _watched = Watched(&shared);
+        // The group before it may have failed: its ids are unknown here, and maybe on the disk.
+        trusted(&shared.options.failed, &shared.folder)?;
         // Those that were erased before may be in it too, and those that are lost, and so not known.
         check_set_aside(&shared.folder)?;
         let asked: Set = asked.iter().copied().collect();

@@ -619,6 +619,9 @@ fn after_a_failed_sync_nothing_is_acknowledged_and_what_was_is_there() {
             // The disk works again.
             assert!(matches!(place.commit(&reports[40..]), Err(CommitError::Unknown(_))));
             assert!(place.configure(&TaskSettings::default()).is_err() && place.erase(&reports[..1]).is_err());
+            // As one that began before, and waited for the writer.
+            let waited = place.store().find(place.task.digest()).unwrap().erase(&ids(&reports[20..21]));
+            assert!(waited.unwrap_err().is_in_doubt());
             assert!(place.store().put(tasks().remove(1), TaskSettings::default()).is_err());
             for erase in [Erase::AfterGrace, Erase::Now] {
                 assert!(place.store().delete(place.task.digest(), erase).unwrap_err().is_in_doubt());
