@@ -47,7 +47,6 @@ impl Writer {
     /// Who waits for the lock gets it after this group.
     pub(super) fn run(writer: &AsyncMutex<Self>, mut queue: Waits) {
         let shared = Arc::clone(&writer.blocking_lock().shared);
-        let _watched = Watched(&shared);
         while let Some(first) = queue.blocking_recv() {
             let group = queue::group(first, &mut queue);
             writer.blocking_lock().commit(group);
@@ -58,6 +57,8 @@ impl Writer {
 
     fn commit(&mut self, mut group: Vec<Waiting>) {
         let shared = Arc::clone(&self.shared);
+        // After a panic it tells before the lock is free: an erasure that waits must not believe the ids.
+        let _watched = Watched(&shared);
         let settings = Arc::clone(&read_lock(&shared.settings));
         let limit = settings.max_records.unwrap_or(MAX_RECORDS).min(MAX_RECORDS);
         let before = shared.counts.borrow().records;
