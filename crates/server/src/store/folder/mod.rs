@@ -198,11 +198,12 @@ impl ReportStore for FolderStore {
             let served = write_lock(&self.tasks).remove(&digest);
             served.iter().for_each(|task| task.close());
             // A folder that is not served is what a failed addition left.
-            let gone = match erase {
+            // What was written last may be in doubt.
+            let gone = trusted(&self.options.failed, &folder).and_then(|()| match erase {
                 Erase::AfterGrace if folder.exists() => self.put_aside(digest),
                 Erase::AfterGrace => Ok(()),
                 Erase::Now => erase_folder(&self.root, &folder),
-            };
+            });
             if gone.is_err()
                 && served.is_some()
                 && let Ok(task) = self.open_task(digest)
@@ -211,7 +212,7 @@ impl ReportStore for FolderStore {
                 self.add(task);
             }
             gone?;
-            earlier.iter().try_for_each(|task| self.erase(task))?;
+            earlier.iter().try_for_each(|task| erase_folder(&self.root, &deleted_folder(&self.root, task)))?;
             Ok(was_there)
         })
     }
@@ -224,7 +225,7 @@ impl ReportStore for FolderStore {
     }
 
     fn erase(&self, task: &DeletedTask) -> Result<(), StoreError> {
-        erase_folder(&self.root, &deleted_folder(&self.root, task))
+        self.changing(|| erase_folder(&self.root, &deleted_folder(&self.root, task)))
     }
 
     fn erase_reports(&self, task: TaskDigest, ids: &[ReportId]) -> Result<Option<ErasedReports>, StoreError> {

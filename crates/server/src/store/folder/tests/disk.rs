@@ -36,7 +36,9 @@ use super::super::maintenance::backup;
 use super::super::{FolderOptions, FolderStore, task_folder};
 use crate::locks::hold;
 use crate::store::tests::{SmallDisk, batch, commit, committed, ids, reports, reports_with_rng, sum, tasks, wait};
-use crate::store::{CommitError, Committed, Damage, Erase, ReportStore, StoreError, TaskReports, TaskSettings};
+use crate::store::{
+    CommitError, Committed, Damage, DeletedTask, Erase, ReportStore, StoreError, TaskReports, TaskSettings,
+};
 use ldp_pca::report::Report;
 use ldp_pca::task::Task;
 
@@ -626,6 +628,8 @@ fn after_a_failed_sync_nothing_is_acknowledged_and_what_was_is_there() {
             for erase in [Erase::AfterGrace, Erase::Now] {
                 assert!(place.store().delete(place.task.digest(), erase).unwrap_err().is_in_doubt());
             }
+            let deleted = DeletedTask { digest: place.task.digest(), key: 7, since: 7 };
+            assert!(place.store().erase(&deleted).unwrap_err().is_in_doubt());
             place.assert_holds(&reports[..stored]);
             match end {
                 0 => place.cut_power(),
@@ -650,6 +654,32 @@ fn after_a_failed_sync_nothing_is_acknowledged_and_what_was_is_there() {
         }
     }
     assert!(refused > 5 && doubted > 5, "too little failed: {refused} writes, {doubted} syncs");
+}
+
+/// At any operation of its closing, by which its log is written back.
+#[test]
+fn a_task_that_is_in_doubt_once_it_is_closed_is_not_deleted() {
+    for operation in 0.. {
+        let mut place = Place::new(operation, FolderOptions::default());
+        let reports = reports(&place.task, operation, 10);
+        assert_eq!(place.commit(&reports), accepted(10));
+        place.disk.fail(operation, Fault::Once);
+        let deleted = place.store().delete(place.task.digest(), Erase::AfterGrace);
+        let is_in_doubt = place.options.failed.borrow().is_some();
+        assert_eq!(deleted.is_err(), is_in_doubt, "{deleted:?}");
+        assert_eq!(place.store().deleted().unwrap().is_empty(), is_in_doubt);
+        if place.disk.failures() == 0 {
+            assert!(operation > 2, "{operation} operations");
+            break;
+        }
+        // The first one is a sync.
+        assert!(is_in_doubt || operation > 0);
+        if is_in_doubt {
+            place.kill();
+            place.open();
+            place.assert_holds(&reports);
+        }
+    }
 }
 
 /// At any byte of a commit, of the sum that follows, of an erasure, and of writing the log back.
