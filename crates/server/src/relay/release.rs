@@ -120,8 +120,7 @@ impl Releaser {
 
     /// Sends a batch, and removes it when the gateway has answered for each request.
     fn release(&self, number: u64) -> io::Result<()> {
-        let path = batch_file(&self.folder, number);
-        let file = File::open(&path)?;
+        let file = File::open(batch_file(&self.folder, number))?;
         let found = scan(&file, self.sealed_length)?;
         let whole = found.len() as u64;
         if whole < self.batch {
@@ -142,14 +141,22 @@ impl Releaser {
                  it the relay's key again",
             ));
         }
-        fs::remove_file(&path)?;
-        sync_folder(&self.folder)?;
-        let gone: HashSet<&Name> = found.iter().map(|(_, name)| name).collect();
-        hold(&self.names).retain(|name| !gone.contains(name));
+        self.remove(number, &found)?;
         if refused > 0 {
             tracing::warn!(batch = number, requests = whole, refused, "released; some do not open");
         } else {
             tracing::info!(batch = number, requests = whole, "released");
+        }
+        Ok(())
+    }
+
+    /// Removes a batch: its requests do not wait any more.
+    fn remove(&self, number: u64, found: &[(u64, Name)]) -> io::Result<()> {
+        fs::remove_file(batch_file(&self.folder, number))?;
+        let gone: HashSet<&Name> = found.iter().map(|(_, name)| name).collect();
+        hold(&self.names).retain(|name| !gone.contains(name));
+        if let Err(error) = sync_folder(&self.folder) {
+            tracing::warn!(batch = number, %error, "after a power cut the batch may be back, and is sent again");
         }
         Ok(())
     }
@@ -215,6 +222,7 @@ fn shuffled(found: &[(u64, Name)], random: &mut impl Rng) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::path::Path;
 
     use chacha20::ChaCha8Rng;
     use rand::SeedableRng;
@@ -223,11 +231,10 @@ mod tests {
     use super::*;
     use crate::oblivious::GatewayKeys;
 
-    #[test]
-    fn a_batch_that_the_disk_damaged_is_not_released_below_its_size() {
-        let data = tempfile::tempdir().unwrap();
-        let keys = data.path().join("keys");
-        let path = data.path().join("relay");
+    /// With a batch of two requests, one of which the disk damaged.
+    fn releaser(data: &Path) -> Releaser {
+        let keys = data.join("keys");
+        let path = data.join("relay");
         let mut folder = Folder::open(&path, 2, 256, || Ok(GatewayKeys::load(&keys)?.advertised().into())).unwrap();
         let mut bytes = Vec::new();
         [[1; 344], [2; 344]].iter().for_each(|sealed| append(&mut bytes, sealed));
@@ -235,10 +242,32 @@ mod tests {
         fs::write(batch_file(&path, 1), &bytes).unwrap();
         folder.complete_batch().unwrap();
         // Nothing listens there: it would try forever.
-        let releaser = Releaser::new(&folder, Upstream::new("http://127.0.0.1:1", true).unwrap());
+        Releaser::new(&folder, Upstream::new("http://127.0.0.1:1", true).unwrap())
+    }
+
+    #[test]
+    fn a_batch_that_the_disk_damaged_is_not_released_below_its_size() {
+        let data = tempfile::tempdir().unwrap();
+        let releaser = releaser(data.path());
         let problem = releaser.release(1).unwrap_err().to_string();
         assert!(problem.contains("it has 1 whole request, and fewer than 2 are never released"), "{problem}");
-        assert!(batch_file(&path, 1).exists());
+        assert!(batch_file(&releaser.folder, 1).exists());
+    }
+
+    /// Only root can open the folder then, to sync it.
+    #[cfg(unix)]
+    #[test]
+    fn the_requests_of_a_batch_that_is_removed_do_not_wait_though_that_is_not_synced() {
+        use std::os::unix::fs::PermissionsExt;
+        let data = tempfile::tempdir().unwrap();
+        let releaser = releaser(data.path());
+        let allow = |rights| fs::set_permissions(&releaser.folder, fs::Permissions::from_mode(rights)).unwrap();
+        hold(&releaser.names).extend([[1; 16], [2; 16]]);
+        allow(0o300);
+        releaser.remove(1, &[(0, [1; 16])]).unwrap();
+        allow(0o700);
+        assert_eq!(*hold(&releaser.names), HashSet::from([[2; 16]]));
+        assert!(!batch_file(&releaser.folder, 1).exists());
     }
 
     /// All orders of four equally often: chi-square with 23 degrees of freedom, at 0.001.
