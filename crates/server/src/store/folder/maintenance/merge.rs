@@ -129,10 +129,11 @@ fn merge_task(
     if !folder.exists() {
         make_task(into, task, &TaskSettings { closed: None, refined_by: None, ..first.clone() })?;
     }
+    let (mut database, mut content) = Database::open(&folder, digest)?;
+    // After the opening, which may set a damaged log aside.
     if parts.iter().any(|(_, content)| !content.erased.is_empty()) {
         check_set_aside(&folder)?;
     }
-    let (mut database, mut content) = Database::open(&folder, digest)?;
     database.complete_sum(&mut content)?;
     let Content { row, mut ids, erased: known, sum: mut total, .. } = content;
     let erased: HashSet<ReportId> = parts.iter().flat_map(|(_, content)| content.erased.iter().copied()).collect();
