@@ -9,7 +9,7 @@
 mod natural;
 
 use core::cmp::Ordering;
-use core::fmt;
+use core::fmt::{self, Write};
 
 use self::natural::Natural;
 
@@ -19,7 +19,7 @@ use self::natural::Natural;
 #[derive(Clone, Copy, Debug)]
 pub struct Decimal(pub f64);
 
-/// A number in scientific notation with this many digits after the point, at least one, for messages: `5.0e-4`.
+/// A number in scientific notation with this many digits after the point, for messages: `5.0e-4`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scientific(pub f64, pub usize);
 
@@ -57,18 +57,33 @@ impl fmt::Display for Decimal {
 impl fmt::Display for Scientific {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(value, places) = *self;
-        debug_assert!(places > 0);
         if !value.is_finite() || value == 0.0 {
             return Decimal(value).fmt(f);
         }
-        let Digits { digits, point } = Digits::of(value);
-        let (kept, rest) = digits.split_at(digits.len().min(places + 1));
-        let number = kept.iter().fold(0u64, |number, &digit| 10 * number + u64::from(digit - b'0'));
-        let rounded = (number + u64::from(rest.first().is_some_and(|&digit| digit >= b'5'))).to_string();
-        // One digit more where all were nines.
-        let exponent = point - 1 + (rounded.len() - kept.len()) as i32;
-        let (first, after) = rounded.split_at(1);
-        write!(f, "{}{first}.{after:0<places$.places$}e{exponent}", sign(value))
+        let Digits { mut digits, mut point } = Digits::of(value);
+        let round_up = digits.get(places + 1).is_some_and(|&digit| digit >= b'5');
+        digits.resize(places + 1, b'0');
+        if round_up {
+            match digits.iter().rposition(|&digit| digit != b'9') {
+                Some(last) => {
+                    digits[last] += 1;
+                    digits[last + 1..].fill(b'0');
+                }
+                None => {
+                    digits.fill(b'0');
+                    digits[0] = b'1';
+                    point += 1;
+                }
+            }
+        }
+        f.write_str(sign(value))?;
+        for (index, &digit) in digits.iter().enumerate() {
+            if index == 1 {
+                f.write_char('.')?;
+            }
+            f.write_char(digit.into())?;
+        }
+        write!(f, "e{}", point - 1)
     }
 }
 
