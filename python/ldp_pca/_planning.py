@@ -294,7 +294,24 @@ def plan(
     return made(Plan, {**found, "_asked": asked}, shuffled=ShuffledPlan)
 
 
-def predict(records: int, aggregate: Aggregate | None = None, **collection: Any) -> Prediction:
+def predict(
+    records: int,
+    aggregate: Aggregate | None = None,
+    *,
+    rank: int = 3,
+    dimension: int | None = None,
+    spectrum: Sequence[float] | None = None,
+    bulk: float | None = None,
+    epsilon: float | None = None,
+    mechanism: Mechanism = "double-cap",
+    delta: float | None = None,
+    candidates: int | None = None,
+    cap: int | None = None,
+    centring: bool | float | None = None,
+    mean_share: float | None = None,
+    radius: float | None = None,
+    norms: Aggregate | None = None,
+) -> Prediction:
     """Predict what this many reports find: ``plan(aggregate, records=records, …).predicted``.
 
     Parameters
@@ -303,10 +320,9 @@ def predict(records: int, aggregate: Aggregate | None = None, **collection: Any)
         The number of reports.
     aggregate : Aggregate, optional
         As of `plan`.
-    **collection
-        What `plan` takes: rank, dimension, spectrum, bulk, epsilon, mechanism, delta, candidates, cap, centring,
-        mean_share, radius, norms.
+    rank, dimension, spectrum, bulk, epsilon, mechanism, delta, candidates, cap, centring, mean_share, radius, norms
+        As of `plan`.
     """
-    predicted = plan(aggregate, records=records, **collection).predicted
+    predicted = plan(**locals()).predicted
     assert predicted is not None, "records were given"
     return predicted
