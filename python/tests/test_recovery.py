@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 from dataclasses import replace
 from pathlib import Path
@@ -403,6 +404,12 @@ def test_plans_are_those_of_the_command_line(command) -> None:
     rounded = plan(dimension=12, spectrum=[0.4, 0.3, 0.2, 0.101], epsilon=2)
     assert rounded.signals.sum() == pytest.approx(1.0)
     assert "sum to 1.001" in rounded.notes[0]
+
+
+def test_predict_takes_of_plan_what_says_something_of_a_collection() -> None:
+    own, of_plan = (inspect.signature(ask).parameters for ask in (ldp_pca.predict, plan))
+    assert own.keys() == of_plan.keys() - {"share", "target", "shuffled", "batch", "waves"}
+    assert all(own[name].default == of_plan[name].default for name in own if name != "records")
 
 
 def test_the_next_collection_is_planned_from_this_one(command, written, aggregate: Aggregate) -> None:
