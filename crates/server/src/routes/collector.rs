@@ -250,13 +250,15 @@ pub(super) async fn covariance_table(State(app): State<Arc<App>>, asked: Page) -
     let computed = async {
         let permit = app.recoveries.enter(asker).await?;
         blocking(move || {
-            let matrix = denoised(&*reports)?.matrix;
+            let denoised = denoised(&*reports);
             drop(permit);
-            table("covariance.csv", names.clone(), &names, &matrix)
+            denoised
         })
         .await?
     };
-    in_time(&app, computed).await
+    // Writing a wide table takes long, and would do so at every attempt.
+    let matrix = in_time(&app, computed).await?.matrix;
+    blocking(move || table("covariance.csv", names.clone(), &names, &matrix)).await?
 }
 
 /// `GET /tasks/{id}/aggregate`: the sums. They show whether a known id is among few reports, so they are for no others.
