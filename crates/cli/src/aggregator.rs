@@ -260,8 +260,16 @@ impl Answer {
     /// The answer, if it is a success and a document of an aggregator, in which `member` is `text`.
     pub(super) fn good_with(self, member: &str, text: &str) -> Result<Self> {
         let answer = self.good()?;
-        let document: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-        if document[member] == text { Ok(answer) } else { Err(answer.refused()) }
+        if answer.value()[member] == text { Ok(answer) } else { Err(answer.refused()) }
+    }
+
+    /// The document that it is, whatever that says; null if it is none, or larger than those of an aggregator.
+    fn value(&self) -> Value {
+        if self.body.len() as u64 > LARGEST_ANSWER {
+            return Value::Null;
+        }
+        // What is no text in it is no reason not to show the rest.
+        serde_json::from_str(&String::from_utf8_lossy(&self.body)).unwrap_or_default()
     }
 
     /// The document that it is.
@@ -277,7 +285,7 @@ impl Answer {
         if let Some(moved) = &self.moved {
             return CliError::Failed(format!("{} {moved}", self.url));
         }
-        let problem: Value = serde_json::from_slice(&self.body).unwrap_or_default();
+        let problem = self.value();
         let detail = problem["detail"].as_str().unwrap_or(match self.status {
             401 | 403 | 407 => "a gateway before the aggregator asks for a token or refuses it",
             429 => "a gateway limits requests: try again later",
@@ -290,8 +298,7 @@ impl Answer {
 
     /// The end of the type of the problem that the answer is.
     pub fn problem(&self) -> Option<String> {
-        let problem: Value = serde_json::from_slice(&self.body).ok()?;
-        Some(problem["type"].as_str()?.strip_prefix("urn:ldp-pca:problem:")?.to_owned())
+        Some(self.value()["type"].as_str()?.strip_prefix("urn:ldp-pca:problem:")?.to_owned())
     }
 }
 
@@ -323,4 +330,22 @@ fn is_passing_status(status: u16) -> bool {
 fn proxy_status(error: &ureq::Error) -> Option<u16> {
     let ureq::Error::ConnectProxyFailed(reason) = error else { return None };
     reason.rsplit('/').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_is_read_though_not_all_of_it_is_text_and_none_in_what_is_too_large() {
+        let answer = |body| Answer { url: String::new(), status: 409, body, retry_after: None, moved: None };
+        let mut body = b"{\"type\":\"urn:ldp-pca:problem:no-issued-ids\",\"detail\":\"a \xff name\"}".to_vec();
+        let found = answer(body.clone());
+        assert_eq!(found.problem().as_deref(), Some("no-issued-ids"));
+        assert!(found.refused().to_string().ends_with(": a \u{fffd} name"));
+        body.resize(LARGEST_ANSWER as usize + 1, b' ');
+        let large = answer(body);
+        assert_eq!(large.problem(), None);
+        assert!(large.refused().to_string().ends_with(": it is not an aggregator"));
+    }
 }
