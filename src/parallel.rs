@@ -1,6 +1,7 @@
 //! Work on several threads.
 
 use core::num::NonZeroUsize;
+use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
@@ -37,18 +38,33 @@ pub(crate) fn for_each_with<T, S>(
         finish(own);
     };
     thread::scope(|scope| {
-        for _ in 1..threads {
-            if thread::Builder::new().spawn_scoped(scope, run).is_err() {
-                break;
-            }
-        }
+        let spawned = (1..threads).map_while(|_| thread::Builder::new().spawn_scoped(scope, run).ok());
+        let others: Vec<_> = spawned.collect();
         run();
+        // The scope itself would not say what a thread panicked with.
+        others.into_iter().for_each(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
     });
 }
 
 #[cfg(test)]
 mod tests {
+    use std::panic::catch_unwind;
+    use std::sync::Barrier;
+
     use super::*;
+
+    #[test]
+    fn a_panic_of_another_thread_is_told_as_it_is() {
+        let told = catch_unwind(|| {
+            // Each of the two threads has one of the parts.
+            let (caller, both) = (thread::current().id(), Barrier::new(2));
+            for_each(0..2, NonZeroUsize::new(2).unwrap(), |_: i32| {
+                both.wait();
+                assert!(thread::current().id() == caller, "what the other says");
+            });
+        });
+        assert_eq!(told.unwrap_err().downcast_ref::<&str>(), Some(&"what the other says"));
+    }
 
     #[test]
     fn every_part_is_worked_on_once() {

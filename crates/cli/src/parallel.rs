@@ -13,7 +13,7 @@ pub fn on_all_cores<T: Send, E: Send>(count: usize, work: impl Fn(usize) -> Resu
     let threads = available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let (next, done) = (AtomicUsize::new(0), Mutex::new(vec![]));
     let take = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|index| *index < count);
-    for_each(0..threads.get(), threads, |_| {
+    for_each(0..threads.get().min(count), threads, |_| {
         while let Some(index) = take() {
             let result = work(index);
             if result.is_err() {
