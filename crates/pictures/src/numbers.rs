@@ -30,7 +30,9 @@ fn fixed_towards(value: f64, places: usize, sign: f64) -> String {
     let exact = if text.contains('e') { format!("{value:e}") } else { text };
     let exponent = exact.split_once('e').and_then(|(_, exponent)| exponent.parse::<i32>().ok());
     let last = exponent.map_or(0, |exponent| exponent + 1) - places as i32;
-    fixed(value + sign * 0.75 * 10f64.powi(last), places)
+    let neighbour = value + sign * 0.75 * 10f64.powi(last);
+    // The neighbour of a number without an exponent has none either.
+    if exponent.is_some() { fixed(neighbour, places) } else { format!("{neighbour:.places$}") }
 }
 
 /// The number with three digits, or all before the point where these are more, rounded in this way.
@@ -103,6 +105,7 @@ mod tests {
             (-18.416_919_936_227, 9, "-18.416919937", "-18.416919936"),
             (0.999_96, 4, "0.9999", "1.0000"),
             (0.5, 4, "0.5000", "0.5000"),
+            (0.001_06, 4, "0.0010", "0.0011"),
             (1.234_56e-7, 4, "1.234e-7", "1.235e-7"),
             (9.999_9e-7, 4, "9.999e-7", "1.000e-6"),
             (1.234_56e154, 4, "1.234e154", "1.235e154"),
