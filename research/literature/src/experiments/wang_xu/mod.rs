@@ -203,3 +203,18 @@ fn figure(title: String, x: super::Axis, series: Vec<Series>, random: Option<f64
 fn two(number: f64) -> String {
     format!("{number:.2}")
 }
+
+#[cfg(test)]
+mod tests {
+    use nalgebra::DMatrix;
+
+    use super::*;
+
+    #[test]
+    fn projection_distance_is_the_distance_of_the_projectors() {
+        let a = Subspace::new(&DMatrix::from_fn(6, 2, |i, j| ((3 * i + j) as f64).sin())).unwrap();
+        let b = Subspace::new(&DMatrix::from_fn(6, 2, |i, j| ((i + 5 * j) as f64).cos())).unwrap();
+        let direct = (a.basis() * a.basis().transpose() - b.basis() * b.basis().transpose()).norm();
+        assert!((projection_distance(&a, &b).unwrap() - direct).abs() < 1e-14);
+    }
+}
