@@ -172,7 +172,9 @@ mod tests {
 
     #[test]
     fn every_public_error_of_the_library_converts_into_the_one() {
-        let (source, mut found) = (include_str!("error.rs"), Vec::new());
+        // What the macro has beside the table is converted by hand.
+        let (_, source) = include_str!("error.rs").split_once("\nstages! {").unwrap();
+        let mut found = Vec::new();
         for folder in ["src", "crates/fantope/src"] {
             declared(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut found);
         }
