@@ -28,9 +28,9 @@ pub enum ServerError {
         source: io::Error,
     },
     /// A disk that failed, so that it is unknown what it has of the last reports. They were not acknowledged.
-    #[error("the server stopped: {0}; start it again: it reads what the disk has, and what was acknowledged is kept")]
+    #[error("serving stopped: {0}; start it again: it reads what the disk has, and what was acknowledged is kept")]
     Doubt(String),
     /// The system, while serving.
-    #[error("the server stopped: {0}; start it again, what was acknowledged is kept")]
+    #[error("serving stopped: {0}; start it again, what was acknowledged is kept")]
     Io(#[from] io::Error),
 }

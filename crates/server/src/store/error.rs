@@ -33,8 +33,8 @@ pub enum StoreError {
         /// The operation that failed for lack of space.
         source: Box<StoreError>,
     },
-    /// Another server has the folder open.
-    #[error("another server holds {}: stop it, or give this one a folder of its own", path.display())]
+    /// Another process has the folder open.
+    #[error("another process holds {}: stop it, or give this one a folder of its own", path.display())]
     Locked {
         /// The folder, or the lock file in it.
         path: PathBuf,

@@ -253,7 +253,7 @@ fn a_folder_has_one_server() {
     let (data, server) = serving(config, &[task()]);
     let second = refusal(config(data.path()), &[task()]);
     assert!(matches!(second, ServerError::Store(StoreError::Locked { .. })), "{second}");
-    assert!(second.to_string().contains("another server holds"));
+    assert!(second.to_string().contains("another process holds"));
     server.shut_down();
     drop(Running::start(config(data.path()), &[task()]));
 }

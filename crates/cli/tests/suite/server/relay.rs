@@ -281,7 +281,7 @@ fn a_folder_is_for_one_relay_with_one_size_of_batches() {
     let relay = relay(&folder, aggregator.address, 5, "");
     let line = format!("relay --listen localhost:0 --data relay --gateway {}", aggregator.address);
     let refused = |rest: &str, code: i32, said: &str| folder.refused(&format!("{line} {rest}"), code, &[said]);
-    refused("--batch 5", 1, "another server holds");
+    refused("--batch 5", 1, "another process holds");
     drop(relay.log());
     refused("--batch 4", 1, "the folder was made with batch 5 and bytes 256");
     refused("--batch 5 --bytes 512", 1, "the folder was made with batch 5 and bytes 256");

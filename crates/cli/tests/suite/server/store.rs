@@ -64,7 +64,7 @@ fn a_folder_in_use_can_be_verified_exported_and_backed_up() {
     server.send(&task(), &body[20 * 35..]);
     let restore = format!("store restore data {}", task().digest());
     for change in ["store repair data", "store acknowledge data", "store merge copy --into data", &restore] {
-        folder.refused(change, 1, &["another server holds"]);
+        folder.refused(change, 1, &["another process holds"]);
     }
     server.shut_down();
     folder.run("store verify copy").ok();

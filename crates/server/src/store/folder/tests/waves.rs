@@ -68,7 +68,7 @@ fn a_merge_keeps_a_first_wave_closed_and_refuses_what_its_second_wave_does_not_k
     let found = store.task(task.digest()).unwrap();
     assert_eq!((found.settings().is_closed(), found.settings().refined_by), (true, Some(second.digest())));
     assert_eq!(found.aggregate(), sum(&task, &all[..20]));
-    assert!(merge(&[&some], &into).unwrap_err().to_string().contains("another server holds"));
+    assert!(merge(&[&some], &into).unwrap_err().to_string().contains("another process holds"));
     drop((store, found));
     let new = folders[4].path().join("new");
     let (wave, further) = ("it has the second wave", "it has 2 reports that are not in");
