@@ -166,7 +166,7 @@ pub fn answer(
     Ok(answer.without_share_of_noise())
 }
 
-/// Only the components, equal to those of [`answer()`].
+/// Only the components, equal to those of [`answer()`] for the rank of the question, which no test finds here.
 ///
 /// # Errors
 /// [`AnswerError::Penalty`], [`AnswerError::Recovery`].

@@ -19,7 +19,9 @@ pub struct Question {
     /// The number of components, k.
     pub rank: Rank,
     /// Whether a test of the components against the noise finds that number, in the place of `rank`. Where there is a
-    /// use for reports held out, they confirm the components that it finds.
+    /// use for reports held out, they confirm the components that it finds. It has no limit of features: without the
+    /// number there is no answer.
+    #[serde(default)]
     pub find_rank: bool,
     /// The choice of the penalty of sparse components; `None` for plain components.
     pub penalty: Option<PenaltyChoice>,
