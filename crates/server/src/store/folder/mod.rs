@@ -351,12 +351,13 @@ fn each_deleted(root: &Path) -> Result<Vec<Result<DeletedTask, StoreError>>, Sto
     let checked = |name: &String| match read(name) {
         Some(task) if deleted_folder(root, &task).ends_with(name) => Ok(task),
         task => {
-            // The name alone: a client may read it, and the log says where it is.
+            // The names alone: a client may read them, and the log says where they are.
             let right = task.and_then(|task| Some(deleted_folder(root, &task).file_name()?.display().to_string()));
             let remedy = right.map_or("move it away".to_owned(), |right| {
                 format!("if its digest and the time of its deletion are right, rename it to {right}")
             });
-            Err(StoreError::refused(&folder.join(name), format!("no deletion gave it this name: {remedy}")))
+            let problem = format!("no deletion gave a task the name {name}: {remedy}");
+            Err(StoreError::refused(&folder.join(name), problem))
         }
     };
     let ended = format!(".{ERASING}");
