@@ -330,7 +330,9 @@ impl WarningResult {
             | Oddity::NearlyUnique { .. }
             | Oddity::Identifiers
             | Oddity::FreeTexts
-            | Oddity::NamedLikeIdentifier => Some(format!("--categorical {column}")),
+            | Oddity::NamedLikeIdentifier => {
+                Some(format!("--categorical {column} or --categories {column}=VALUE,VALUE"))
+            }
             Oddity::PaddedNumbers if warning.left_out => Some(format!("--categorical {column} or --numeric {column}")),
             Oddity::PaddedNumbers => Some(format!("--numeric {column}")),
             _ => None,
