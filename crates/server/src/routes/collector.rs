@@ -215,6 +215,10 @@ pub(super) async fn components(
             let detail = "what is published has no parameters: ask without a query, or with a collector's token";
             Err(Reason::BadQuery.because(detail))
         }
+        Err(mut problem) => {
+            problem.detail += "; everybody gets published components (ldp-pca task put --publish)";
+            Err(problem)
+        }
         asker => asker,
     };
     let for_everybody = !matches!(asker, Ok(Asker::Collector));

@@ -193,7 +193,7 @@ fn published_components_are_for_everybody_who_then_chooses_nothing() {
     let server = Running::start(ServerConfig { minimum_batch: 20, ..closed(&folder.path("data")) }, &[task()]);
     let (components, body) = (path(&task(), "/components"), body_of(1, 2_000));
     let visited = |query: &str| server.request("GET", &format!("{components}{query}"), &[ELSEWHERE], b"");
-    visited("").refused(401, "token-missing", &[]);
+    visited("").refused(401, "token-missing", &["--publish"]);
     let unknown = server.request("GET", &path(&other_task(), "/components"), &[ELSEWHERE], b"");
     unknown.refused(404, "unknown-task", &[]);
     assert_eq!(unknown.header("access-control-allow-origin"), "*");
