@@ -151,7 +151,7 @@ impl fmt::Display for Warning {
             }
             Oddity::Constant => "ignore it, as it tells no two records apart",
             Oddity::Outlier => {
-                "check them: a record with one says little of its other columns, and only robust scaling ignores them"
+                "check them: a record with one says little of its other columns; robust scaling alone is unmoved by it"
             }
             Oddity::NumbersAsHeader => "it was read as a record; say so if it is a header",
             Oddity::Unnamed => "it is called by its position; name it, or ignore it",
