@@ -291,6 +291,7 @@ impl Answer {
             429 => "a gateway limits requests: try again later",
             413 => "a gateway before the aggregator refuses the size: let it take more (client_max_body_size of nginx)",
             502..=504 => "a gateway does not reach the aggregator: start that, or see the gateway's log",
+            404 => "it is not an aggregator, or a gateway hides this path",
             _ => "it is not an aggregator",
         });
         CliError::Failed(format!("{} answers {}: {}", self.url, self.status, printable(detail)))

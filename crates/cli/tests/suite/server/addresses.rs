@@ -169,6 +169,7 @@ fn another_server_is_not_taken_for_the_aggregator() {
         (COMMANDS[0], 413, "<html>413 too large</html>", "a gateway before the aggregator refuses the size"),
         (COMMANDS[0], 401, "", "a gateway before the aggregator asks for a token or refuses it"),
         (COMMANDS[0], 429, "", "a gateway limits requests: try again later"),
+        ("ready --url URL", 404, "", "it is not an aggregator, or a gateway hides this path"),
         (COMMANDS[0], 400, long.as_str(), "\\u{1b}[2Jx"),
         ("task put task.json --url URL", 200, "<html></html>", "it is not an aggregator"),
         ("ready --url URL", 200, "{\"status\":\"ok\"}", "it is not an aggregator"),
