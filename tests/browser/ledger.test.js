@@ -55,7 +55,7 @@ const BROWSERS = asked({
 
 inEachBrowser(ledgerTests, BROWSERS);
 
-function ledgerTests(_, browser, { newProfile, kill, launchWithoutStorage }) {
+function ledgerTests(name, browser, { newProfile, kill, launchWithoutStorage }) {
   /** Tabs opened in it share their storage and their locks, with no others. */
   async function profile(t) {
     const context = await newProfile(browser());
@@ -157,6 +157,29 @@ function ledgerTests(_, browser, { newProfile, kill, launchWithoutStorage }) {
       status: "accepted",
       late: "LedgerError spent",
     });
+  });
+
+  if (name !== "Chromium") return;
+
+  test("a database that the browser closes is opened again", async (t) => {
+    const tab = await openTab(await profile(t));
+    await tab.evaluate(async () => {
+      window.ledger = await api.PrivacyLedger.open({ maxEpsilon: 2 });
+      await ledger.status();
+    });
+    const session = await tab.context().newCDPSession(tab);
+    const clear = () => session.send("Storage.clearDataForOrigin", { origin: server.url, storageTypes: "indexeddb" });
+    const send = () => tab.evaluate(async () => (await ledger.send(randomizer, record, { url, id: undefined })).status);
+    await clear();
+    assert.deepEqual(await tab.evaluate(() => ledger.status()), { epsilon: 0, delta: 0, reports: [] });
+    await clear();
+    assert.equal(await send(), "accepted");
+    await clear();
+    assert.equal(await send(), "duplicate");
+    await clear();
+    const left = () => Promise.all([ledger.flush(), ledger.withdraw(randomizer.taskDigest)]);
+    const [flushed, { sent }] = await tab.evaluate(left);
+    assert.deepEqual([flushed, sent], [[], true]);
   });
 }
 
