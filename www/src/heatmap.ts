@@ -47,7 +47,6 @@ export class HeatMap {
   #names: readonly string[] = [];
   #matrix: Float64Array | undefined;
   #scale: Scale = { largest: 1 };
-  #stale = false;
   #cell: { readonly row: number; readonly column: number } | undefined;
 
   /** @param figure - Gets the map, below its heading. */
@@ -96,15 +95,10 @@ export class HeatMap {
 
   /** Paints in a frame of its own, so that several maps that change at once do not block the page together. */
   #repaint(): void {
-    if (this.#stale) return;
-    this.#stale = true;
-    inOwnFrame(() => {
-      this.#stale = false;
-      this.#paint();
-    });
+    inOwnFrame(this.#paint);
   }
 
-  #paint(): void {
+  readonly #paint = (): void => {
     const size = Math.max(1, this.#names.length);
     const ratio = window.devicePixelRatio || 1;
     const room = (this.#reader.clientWidth * ratio) / size;
@@ -118,7 +112,7 @@ export class HeatMap {
     const image = context.createImageData(side, side);
     paintSquares(new Uint32Array(image.data.buffer), this.#matrix, size, cell, this.#scale);
     context.putImageData(image, 0, 0);
-  }
+  };
 
   #point(event: PointerEvent): void {
     const size = this.#names.length;
@@ -301,9 +295,17 @@ export function largestSize(...matrices: readonly (Float64Array | undefined)[]):
 function largestEntries(matrix: Float64Array, names: readonly string[], count: number) {
   const size = names.length;
   const rowOf = (place: number) => Math.floor(place / size);
-  const places = [...matrix.keys()].filter((place) => place % size >= rowOf(place));
-  places.sort((one, other) => Math.abs(matrix[other]!) - Math.abs(matrix[one]!));
-  return places.slice(0, count).map((place) => {
+  const sizeAt = (place: number) => Math.abs(matrix[place]!);
+  const places: number[] = [];
+  for (let place = 0; place < matrix.length; place += 1) {
+    if (place % size < rowOf(place)) continue;
+    // Most are smaller than those that are known: the whole triangle is not sorted.
+    if (places.length === count && sizeAt(place) <= sizeAt(places[count - 1]!)) continue;
+    places.push(place);
+    places.sort((one, other) => sizeAt(other) - sizeAt(one));
+    places.splice(count);
+  }
+  return places.map((place) => {
     return { pair: pairName(names, rowOf(place), place % size), value: matrix[place]! };
   });
 }

@@ -38,6 +38,12 @@ export class RunControls {
     this.#stop.abort();
   }
 
+  /** Says what went wrong. */
+  fail(words: string): void {
+    this.failure.textContent = words;
+    this.failure.hidden = false;
+  }
+
   /** Does the work. An earlier run ends, and says nothing any more. */
   async start({ begins, work, kept, failed }: Run): Promise<void> {
     this.stop();
@@ -57,8 +63,7 @@ export class RunControls {
       this.status.textContent = own.signal.aborted ? `Cancelled. ${kept?.() ?? known}`.trim() : known;
       if (!own.signal.aborted) {
         own.abort();
-        this.failure.textContent = failed((error as Error).message);
-        this.failure.hidden = false;
+        this.fail(failed((error as Error).message));
       }
     }
     if (own !== this.#stop) return;

@@ -31,8 +31,9 @@ export function spaced(milliseconds: number, work: () => void): () => void {
 
 const drawings: (() => void)[] = [];
 
-/** Calls `draw` in a frame that no other drawing shares. */
+/** Calls `draw` in a frame that no other drawing shares: once, however often it is asked for until then. */
 export function inOwnFrame(draw: () => void): void {
+  if (drawings.includes(draw)) return;
   if (drawings.push(draw) === 1) requestAnimationFrame(drawNext);
 }
 

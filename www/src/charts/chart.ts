@@ -34,7 +34,7 @@ export class Chart {
   #width = 0;
   #at: number | undefined;
   readonly #marks: string[] = [];
-  readonly #drawSoon = spaced(DRAW_MS, () => inOwnFrame(() => this.#draw()));
+  readonly #drawSoon = spaced(DRAW_MS, () => inOwnFrame(this.#draw));
   readonly #describeSoon = spaced(DESCRIBE_MS, () => {
     this.#plot.setAttribute("aria-label", `${this.#data!.title}. ${describe(this.#data!)}`);
   });
@@ -62,14 +62,14 @@ export class Chart {
     this.#drawSoon();
   }
 
-  #draw(): void {
+  readonly #draw = (): void => {
     this.#paint();
     legend(this.#legend, this.#data!);
     this.#tabulate();
     this.#point(this.#at);
     this.#describeSoon();
     for (const mark of this.#marks.splice(0)) performance.mark(mark);
-  }
+  };
 
   /** Draws the plot as wide as there is room. */
   #paint(): void {

@@ -77,7 +77,6 @@ export function start(_root: HTMLElement, { pool, records, state }: Context): vo
         drawn?.collection.close();
         // A run that fails or is cancelled from here on ends its worker: there is nothing to choose penalties of.
         drawn = undefined;
-        penalties = [];
         view.show(compared, choice);
         progress(0.5);
         const path = await opened.call("path", { points: PATH_POINTS });
@@ -94,7 +93,7 @@ export function start(_root: HTMLElement, { pool, records, state }: Context): vo
       failed,
     });
     // Unless another run took its place.
-    if (controls.cancel.hidden) view.disabled = penalties.length === 0;
+    if (controls.cancel.hidden) view.disabled = drawn === undefined;
   }
 
   const compare = keepLatest(async (penalty: number | undefined) => {
@@ -105,8 +104,7 @@ export function start(_root: HTMLElement, { pool, records, state }: Context): vo
       if (asked === drawn) view.show(compared, asked.choice);
     } catch (error) {
       if (asked !== drawn) return;
-      controls.failure.textContent = failed((error as Error).message);
-      controls.failure.hidden = false;
+      controls.fail(failed((error as Error).message));
     }
   });
   const change = (penalty: number | undefined): void => {
@@ -154,7 +152,7 @@ class View {
     HeatMap.link(this.#maps);
   }
 
-  /** Whether there are no penalties to choose from. */
+  /** Whether no penalty can be chosen now. */
   set disabled(disabled: boolean) {
     this.#slider.disabled = disabled;
     element<HTMLButtonElement>("sparse-automatic").disabled = disabled;
