@@ -12,7 +12,7 @@ use crate::problem::{Problem, Reason};
 use crate::store::TaskReports;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
-use ldp_pca::internal::recovery::{Denoised, Denoising};
+use ldp_pca::internal::recovery::{Denoised, Denoising, RankTest};
 use ldp_pca::internal::waves::{RefineError, RefinedFacts, refined_answer};
 use ldp_pca::recovery::{
     self, AnswerError, Method, Part, Question, Rank, RecoveryError, Reports, Step, Stop, Unfinished,
@@ -90,6 +90,15 @@ impl Answer {
                 let mut answer = ask(false).map_err(Problem::internal)?;
                 // It is an answer without the test, too.
                 answer.missing.unfinished.retain(|unfinished| unfinished.part != Part::Rank);
+                // What was found of the rank holds above 2,000 features and beyond the deadline, too: it ends with the
+                // first component.
+                if wanted.find_rank && answer.trust.rank_test.is_none() {
+                    let test = RankTest::new(covariance.matrix(), &covariance.noise_law());
+                    answer.trust.rank_test = Some(test.map_err(Problem::internal)?);
+                    if let Some(predicted) = &mut answer.trust.predicted {
+                        predicted.share_found = None;
+                    }
+                }
                 answer
             }
             Some(answer) => answer.map_err(Problem::internal)?,
