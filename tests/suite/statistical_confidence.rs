@@ -26,8 +26,7 @@ const SIGNAL: f64 = 20.0;
 
 /// One collection: the estimate from reports that were really randomized, and the population's subspace.
 fn collect(spec: MechanismSpec, rank: Rank, records: u64, stream: u64) -> (DMatrix<f64>, NoiseLaw, SpikedModel) {
-    let mut rng = ChaCha12Rng::seed_from_u64(2);
-    rng.set_stream(stream);
+    let mut rng = ldp_pca_simulation::stream(2, stream);
     let population = SpikedModel::draw(16, rank, SIGNAL, None, &mut rng).unwrap();
     let mechanism = spec.build(16, Bounding::UnitNorm).unwrap();
     let mut sums = vec![0; triangle(mechanism.state_dimension())];
@@ -63,8 +62,7 @@ fn collections(spec: MechanismSpec, records: u64) -> Vec<Covered> {
         let (estimate, law, population) = collect(spec, rank, records, stream);
         let components = principal_components(&estimate, rank).unwrap();
         let error = sin_theta_squared(&Subspace::new(&components.vectors).unwrap(), population.subspace()).unwrap();
-        let mut rng = ChaCha12Rng::seed_from_u64(3);
-        rng.set_stream(stream);
+        let mut rng = ldp_pca_simulation::stream(3, stream);
         let pca = |matrix: &DMatrix<f64>| Ok(Some(principal_components(matrix, rank)?.into()));
         let go_on = |_| ControlFlow::Continue(());
         let (bootstrap, _) = bootstrap(&estimate, (&law, &[]), 100, pca, None, &mut rng, go_on).unwrap();

@@ -58,8 +58,7 @@ fn simulated(setting: Setting, records: u64, trials: u64, mechanisms: &[Mechanis
     let (rank, centring) = (Rank::new(setting.rank).unwrap(), setting.centring);
     let results: Vec<Vec<f64>> = (0..trials)
         .map(|trial| {
-            let mut rng = ChaCha12Rng::seed_from_u64(2);
-            rng.set_stream(trial);
+            let mut rng = ldp_pca_simulation::stream(2, trial);
             let population = setting.draw(&mut rng);
             let reports = Reports::Drawn;
             let trial = Trial { population: &population, mechanisms, records, rank, reports, centring };

@@ -275,8 +275,10 @@ pub(super) fn scaled_columns(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
+    use crate::tests::{matrix_and_rank, symmetric};
 
     fn rank(k: usize) -> Rank {
         Rank::new(k).unwrap()
@@ -423,41 +425,17 @@ mod tests {
         assert_eq!(project_onto_fantope(&matrix, rank(7)), Err(excess));
     }
 
-    /// A symmetric matrix of up to eight rows: generic, or of few distinct entries, so that some are tied or 1 apart.
-    /// It may be diagonal, or what a reflection makes of a diagonal one.
-    fn matrices() -> impl Strategy<Value = DMatrix<f64>> {
-        let few = prop::sample::select(vec![-1.0, 0.0, 0.0, 0.5, 1.0, 2.0, 2.0f64]);
-        let entries = prop_oneof![prop::collection::vec(-3.0..3.0f64, 64), prop::collection::vec(few, 64)];
-        let parts = (1usize..9, entries, 0..3u8, prop::collection::vec(0.01..1.0f64, 8));
-        parts.prop_map(|(rows, entries, kind, normal)| {
-            let symmetric = DMatrix::from_fn(rows, rows, |row, column| entries[8 * row.max(column) + row.min(column)]);
-            if kind == 0 {
-                return symmetric;
-            }
-            let diagonal = DMatrix::from_diagonal(&symmetric.diagonal());
-            if kind == 1 {
-                return diagonal;
-            }
-            let normal = DVector::from_column_slice(&normal[..rows]).normalize();
-            let reflection = DMatrix::identity(rows, rows) - &normal * normal.transpose() * 2.0;
-            let mut reflected = &reflection * diagonal * &reflection;
-            reflected.fill_lower_triangle_with_upper_triangle();
-            reflected
-        })
-    }
-
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(256))]
 
         /// `⟨A − P(A), F − P(A)⟩ ≤ 0` for every feasible `F` characterises the projection.
         #[test]
         fn the_projection_is_feasible_idempotent_and_meets_its_variational_inequality(
-            (matrix, seeds) in (matrices(), prop::collection::vec(-2.0..2.0f64, 64)),
-            k in 0usize..8,
+            (matrix, k) in matrix_and_rank(),
+            seeds in prop::collection::vec(-2.0..2.0f64, 81),
             scale in prop::sample::select(vec![1e-6, 1.0, 1e6]),
         ) {
-            let (rows, matrix) = (matrix.nrows(), matrix * scale);
-            let rank = rank(k % rows + 1);
+            let (matrix, rank) = (matrix * scale, rank(k));
             let projection = project_onto_fantope(&matrix, rank).unwrap();
             let problem = FantopeProblem::new(&matrix, rank, Penalty::ZERO).unwrap();
             prop_assert!(problem.infeasibility(&projection.matrix).unwrap() <= 1e-12);
@@ -466,7 +444,7 @@ mod tests {
             prop_assert!((again - &projection.matrix).norm() <= 1e-12);
 
             let outward = &matrix - &projection.matrix;
-            let somewhere = DMatrix::from_fn(rows, rows, |row, column| seeds[8 * row.max(column) + row.min(column)]);
+            let somewhere = symmetric(matrix.nrows(), &seeds);
             // The worst feasible point is the best one for the linear functional itself.
             for other in [&somewhere, &(&outward * 1e3), &(&outward * 1e9), &-&matrix] {
                 let feasible = project_onto_fantope(other, rank).unwrap().matrix;

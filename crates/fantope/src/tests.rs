@@ -398,7 +398,7 @@ fn ranks_are_from_one_to_the_dimension_and_penalties_finite_and_not_negative() {
 }
 
 /// A symmetric matrix and a rank it admits.
-fn matrix_and_rank() -> impl Strategy<Value = (DMatrix<f64>, usize)> {
+pub(super) fn matrix_and_rank() -> impl Strategy<Value = (DMatrix<f64>, usize)> {
     (1usize..9).prop_flat_map(|dimension| {
         let entries = dimension * dimension;
         let matrix = prop_oneof![
@@ -419,7 +419,7 @@ fn matrix_and_rank() -> impl Strategy<Value = (DMatrix<f64>, usize)> {
     })
 }
 
-fn symmetric(dimension: usize, entries: &[f64]) -> DMatrix<f64> {
+pub(super) fn symmetric(dimension: usize, entries: &[f64]) -> DMatrix<f64> {
     DMatrix::from_fn(dimension, dimension, |row, column| entries[row.max(column) * dimension + row.min(column)])
 }
 

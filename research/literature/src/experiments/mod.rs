@@ -68,8 +68,8 @@ mod text;
 mod wang_xu;
 
 pub use figure::{Axis, Figure, Grid, Level, Point, Series, Style};
-pub use table::{Row, Rows, Summary, Table, Value};
-use table::{is, row};
+use table::row;
+pub use table::{Row, Rows, Summary, Table, Value, is};
 use text::{grouped, labelled, texts};
 
 use core::fmt;

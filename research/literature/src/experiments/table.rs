@@ -61,7 +61,8 @@ macro_rules! row {
 pub(super) use row;
 
 /// A condition on a column.
-pub(super) fn is(column: &'static str, value: impl Into<Value>) -> (&'static str, Value) {
+#[must_use]
+pub fn is(column: &'static str, value: impl Into<Value>) -> (&'static str, Value) {
     (column, value.into())
 }
 

@@ -155,8 +155,7 @@ fn cell(
     let mechanisms = [planner.mechanism(value)?];
     let mut simulated = 0.0;
     for stream in 0..trials {
-        let mut rng = ChaCha12Rng::seed_from_u64(SEED);
-        rng.set_stream(stream);
+        let mut rng = ldp_pca_simulation::stream(SEED, stream);
         let population = drawn(&mut rng)?;
         let reports = Reports::Drawn;
         let trial =
@@ -280,8 +279,7 @@ struct Found {
 impl Setting {
     /// Records of a sphere about a mean, so that the longest has length 1: nothing is clipped.
     fn collect(&self, stream: u64) -> Result<Found> {
-        let mut rng = ChaCha12Rng::seed_from_u64(SEED);
-        rng.set_stream(stream);
+        let mut rng = ldp_pca_simulation::stream(SEED, stream);
         let rank = Rank::new(self.rank)?;
         let population = SpikedModel::draw(self.dimension, rank, SIGNAL, None, &mut rng)?;
         let ratio = (self.share / (1.0 - self.share)).sqrt();

@@ -3,16 +3,12 @@
 
 use std::slice::from_ref;
 
-use ldp_pca_literature::experiments::{Findings, Scale, Table, Value};
+use ldp_pca_literature::experiments::{Findings, Scale, Table, Value, is};
 
 use super::tests::{committed, document, named, numbers};
 
 /// A condition on a column.
 type Condition = (&'static str, Value);
-
-fn is(column: &'static str, value: impl Into<Value>) -> Condition {
-    (column, value.into())
-}
 
 fn rows(name: &str) -> Table {
     committed(named(name).as_ref()).0

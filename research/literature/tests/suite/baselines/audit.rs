@@ -11,7 +11,6 @@
 //! families. The threshold of each is chosen on one half of the trials and tested on the other half by two
 //! Clopper-Pearson bounds, each of which fails with probability at most alpha / 8.
 
-use chacha20::ChaCha12Rng;
 use ldp_pca::internal::binomial;
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -23,7 +22,6 @@ use ldp_pca_literature::baselines::{
     Amin, AnalyzeGauss, BaselineError, MethodGuarantee, ModSulq, ModSulqLaplace, Outcome, Ppca, Sample, Shape,
     SubspaceEstimator, Sulq, Trust, WishartDifference,
 };
-use rand::SeedableRng;
 use rand::rand_core::CryptoRng;
 
 /// Every test here refutes a correct method with at most this probability, at a new seed.
@@ -43,8 +41,7 @@ impl Audit<'_> {
     /// The largest epsilon that is refuted at `delta` by `trials` runs on each sample.
     pub(crate) fn lower_bound(&self, delta: f64, trials: usize, seed: u64, alpha: f64) -> f64 {
         let run = |sample: &Sample, stream: u64| -> Vec<f64> {
-            let mut rng = ChaCha12Rng::seed_from_u64(seed);
-            rng.set_stream(stream);
+            let mut rng = ldp_pca_simulation::stream(seed, stream);
             let rank = Rank::new(self.rank).unwrap();
             // A refusal is an answer too, below all others.
             let answer = |_| {

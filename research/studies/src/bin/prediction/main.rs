@@ -15,7 +15,6 @@ mod picture;
 use std::error::Error;
 use std::path::PathBuf;
 
-use chacha20::ChaCha12Rng;
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
 use ldp_pca::internal::law::NoiseLaw;
@@ -25,7 +24,6 @@ use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::Rank;
 use ldp_pca_simulation::{RecoveryMethod, Reports, SpikedModel, SpikedSpectrum, Trial};
-use rand::SeedableRng;
 
 const SIGNAL: f64 = 20.0;
 const SEED: u64 = 1;
@@ -188,8 +186,7 @@ fn simulate(
     let rank = Rank::new(rank)?;
     let mut means = vec![0.0; mechanisms.len()];
     for trial in 0..trials {
-        let mut rng = ChaCha12Rng::seed_from_u64(SEED);
-        rng.set_stream(trial);
+        let mut rng = ldp_pca_simulation::stream(SEED, trial);
         let population = SpikedModel::draw(dimension, rank, SIGNAL, None, &mut rng)?;
         let trial = Trial { population: &population, mechanisms, records, rank, reports, centring: None };
         let result = trial.run(&[RecoveryMethod::Pca], &mut rng, |count| progress.inc(count))?;
