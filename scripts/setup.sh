@@ -330,7 +330,7 @@ have() {
 # is_version 1.2.3 tool: whether `tool --version` answers exactly "tool 1.2.3" or "name 1.2.3".
 is_version() { have "$2" && [ "$("$2" --version 2>/dev/null | head -n 1 | cut -d ' ' -f 2)" = "$1" ]; }
 
-# at_least 1.95.0 1.89: whether the first version is the second or newer. None is not.
+# at_least 1.95.0 1.89: whether the first version is the second or newer. An empty first version is not.
 at_least() { printf '%s\n' "$2" "$1" | sort -VC; }
 
 cargo_toml_value() {

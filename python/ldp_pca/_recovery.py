@@ -306,7 +306,8 @@ class Recovery(_Comparable):
         With ``select``: the ``rate``, the names of the ``features`` selected, and for every feature its p-value
         (``p_values``) and the smallest rate at which it is selected (``adjusted``).
     patterns : list of str
-        What the components are not: told from each other, or patterns of several columns. Empty where they are.
+        Sentences on components that cannot be told from each other, and on those that are no pattern of several
+        columns. Empty where there is nothing to say.
     refined : dict or None
         With a second wave: the digest of its ``task``, what both ``waves`` are predicted to do, what an answer of
         both does not have (``not_offered``), and of a public ``sample`` how far off it was found to be. Its keys are

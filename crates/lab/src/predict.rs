@@ -18,7 +18,7 @@ struct Population {
     signals: Vec<f64>,
     bulk: Option<f64>,
     mechanism: MechanismOptions,
-    /// Its weight.
+    /// The weight of the centring, if there is one.
     centring: Option<f64>,
     mean_share: Option<f64>,
 }

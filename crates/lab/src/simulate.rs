@@ -29,7 +29,7 @@ struct CollectionOptions {
     sparsity: Option<usize>,
     records: u64,
     mechanisms: Vec<MechanismOptions>,
-    /// Its weight.
+    /// The weight of the centring, if there is one.
     centring: Option<f64>,
     mean_share: Option<f64>,
     reports: Reports,

@@ -30,7 +30,7 @@ fn ends(all: &[f64]) -> [f64; 2] {
     [end(f64::min), end(f64::max)]
 }
 
-/// Whether these are the numbers of a sentence, up to half of their last place.
+/// Asserts that these are the numbers of a sentence, up to half of their last place.
 fn are<const N: usize>(found: [f64; N], stated: [f64; N], place: f64) {
     for (one, other) in found.into_iter().zip(stated) {
         assert!((one - other).abs() < 0.51 * place, "{found:?} {stated:?}");
@@ -111,7 +111,7 @@ fn penalties_are_as_good_as_is_said() {
     says(&text, "was within 4 % of the best column or of plain components");
 }
 
-/// Of errors with few digits, which know a ratio to three per cent.
+/// Asserts that a ratio is that of two errors, whose few digits give it to three per cent.
 fn is_ratio(stated: &str, one: &str, other: &str) {
     let found = number(one) / number(other);
     assert!((number(stated) / found - 1.0).abs() < 0.03, "{stated}: {one} / {other} = {found}");

@@ -259,7 +259,7 @@ impl FirstWave {
         second.variances[column] * self.scale * self.scale + sampled
     }
 
-    /// Refuses the second wave of other directions, of as many.
+    /// Refuses a second wave about other directions than these.
     fn check(&self, second: &SecondWave) -> Result<(), RefineError> {
         let (expected, found) = (self.directions.nrows(), second.directions.nrows());
         if expected != found {

@@ -260,7 +260,7 @@ pub(super) async fn covariance_table(State(app): State<Arc<App>>, asked: Page) -
         })
         .await?
     };
-    // Writing a wide table takes long, and would do so at every attempt.
+    // The time limit is for computing alone: a wide table takes long to write, at every attempt.
     let matrix = in_time(&app, computed).await?.matrix;
     blocking(move || table("covariance.csv", names.clone(), &names, &matrix)).await?
 }

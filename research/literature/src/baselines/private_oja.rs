@@ -406,11 +406,12 @@ impl Run {
 ///
 /// as in the authors' own program (Feldman, McMillan & Talwar 2021; repository `apple/ml-shuffling-amplification`).
 /// It is never below the printed Theorem III.1, which has `(1 - e^-eps0) / (1 + e^-eps0)` before a and asks for
-/// `log(2 / delta)` only. Rounded up.
+/// `log(2 / delta)` only. Rounded up. Neighbours differ in one record, and the reports come in random order.
 fn closed_form_epsilon(local: Epsilon, reports: u64, delta: Delta) -> Option<Epsilon> {
     const ROUNDING: f64 = 1e-13;
     let (n, logarithm) = (reports as f64, libm::log(4.0 / delta.value()));
-    if reports == 0 || local.value() > libm::log(n / (16.0 * logarithm) * (1.0 - ROUNDING)) {
+    // Without reports the right side is -inf.
+    if local.value() > libm::log(n / (16.0 * logarithm) * (1.0 - ROUNDING)) {
         return None;
     }
     let up = libm::exp(local.value());

@@ -185,7 +185,8 @@ fn words(bytes: &[u8; 16]) -> [u32; 4] {
     core::array::from_fn(|word| u32::from_le_bytes(words[word]))
 }
 
-/// The operations that differ between processors. Those that are written out here do on every one.
+/// The operations that differ between processors. Those with a body here have it in plain Rust, for every processor
+/// without a faster one.
 trait Kernel: Copy + Sync {
     /// Sixteen neighbouring coordinates of some reports: 64 bytes.
     type Cell: Copy + Default + Send + Sync;

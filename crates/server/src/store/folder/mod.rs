@@ -81,8 +81,8 @@ pub(crate) struct FolderStore {
     root: PathBuf,
     options: FolderOptions,
     tasks: RwLock<BTreeMap<TaskDigest, Arc<FolderTask>>>,
-    /// Held while a task is added, changed or deleted, and while reports are erased, so that requests need not wait for
-    /// the disk.
+    /// Held while a task is added, changed, deleted or erased, and while reports are erased, so that requests need not
+    /// wait for the disk.
     changes: Mutex<()>,
     lock: Mutex<Option<Lock>>,
 }
@@ -197,9 +197,9 @@ impl ReportStore for FolderStore {
             let was_there = !earlier.is_empty() || folder.exists() || erasing(&self.root, &folder).exists();
             let served = write_lock(&self.tasks).remove(&digest);
             served.iter().for_each(|task| task.close());
-            // A folder that is not served is what a failed addition left.
-            // What was written last may be in doubt.
+            // Closing wrote the log back, which may have left a change in doubt.
             let gone = trusted(&self.options.failed, &folder).and_then(|()| match erase {
+                // A folder that is not served is what a failed addition left.
                 Erase::AfterGrace if folder.exists() => self.put_aside(digest),
                 Erase::AfterGrace => Ok(()),
                 Erase::Now => erase_folder(&self.root, &folder),
@@ -313,7 +313,7 @@ fn make_folders(root: &Path) -> Result<(), StoreError> {
     [root, folder_of(root), root.join("tasks").as_path()].into_iter().try_for_each(sync_folder).at("make", root)
 }
 
-/// The names in a folder of a store. One that is not text has signs in the place of what is none, as none of ours has.
+/// The names in a folder of a store. What is no UTF-8 in one becomes U+FFFD, which no name of ours has.
 fn names(folder: &Path) -> Result<Vec<String>, StoreError> {
     let name = |entry: io::Result<fs::DirEntry>| Ok(entry?.file_name().to_string_lossy().into_owned());
     let list = || fs::read_dir(folder)?.map(name).collect::<io::Result<Vec<String>>>();
@@ -337,7 +337,7 @@ fn deleted(root: &Path) -> Result<Vec<DeletedTask>, StoreError> {
     each_deleted(root)?.into_iter().collect()
 }
 
-/// Each of them, or what is wrong with its name.
+/// Each task that was deleted and is not erased yet, or what is wrong with the name of its folder.
 fn each_deleted(root: &Path) -> Result<Vec<Result<DeletedTask, StoreError>>, StoreError> {
     let folder = root.join("deleted");
     if !folder.exists() {

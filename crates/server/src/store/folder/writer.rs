@@ -156,7 +156,7 @@ impl Writer {
         let _watched = Watched(&shared);
         // The group before it may have failed: its ids are unknown here, and maybe on the disk.
         trusted(&shared.options.failed, &shared.folder)?;
-        // Those that were erased before may be in it too, and those that are lost, and so not known.
+        // What was set aside may also have reports that were erased before, and lost ones, whose ids nobody knows.
         check_set_aside(&shared.folder)?;
         let asked: Set = asked.iter().copied().collect();
         let (before, others): (Set, Set) = asked.into_iter().partition(|id| self.gone.contains(id));

@@ -401,8 +401,8 @@ impl Experiment for Rates {
             };
             let times = |method: &str| median(method, EPSILON) / median(method, last);
             measured.push(format!(
-                "As epsilon grows from {EPSILON} to {last}, the median sine falls by a factor of {:.2} for {BOXES}, \
-                 and of {:.2} with balls.",
+                "As epsilon grows from {EPSILON} to {last}, the median sine is divided by {:.2} for {BOXES}, and \
+                 by {:.2} with balls.",
                 times(BOXES),
                 times(BALLS),
             ));
