@@ -65,9 +65,9 @@ inFirefox("a report from Firefox counts, and the count comes back by itself", as
   await saying(page, "#take-part-status", /^The aggregator is here: 0 reports so far\.$/);
   await click(page, "#take-part-send");
   const agree = () => {
-    const dialog = document.querySelector("ldp-pca-consent").shadowRoot.querySelector("dialog[open]");
+    const dialog = document.querySelector("ldp-pca-consent")?.shadowRoot?.querySelector("dialog[open]");
     dialog?.querySelector("button:last-child").click();
-    return dialog !== null;
+    return dialog !== undefined && dialog !== null;
   };
   await until(() => page.evaluate(agree));
   await saying(page, "#take-part-sent", /^Counted\./);
