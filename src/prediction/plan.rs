@@ -95,20 +95,19 @@ impl Planner {
         let mut notes: Vec<String> = Vec::new();
         notes.extend(spectrum.rounded.map(|sum| {
             let shown = (1e6 * sum).round() / 1e6;
-            format!("the eigenvalues sum to {shown}, which is above 1 by rounding: they were divided by that")
+            format!("the eigenvalues sum to {shown}, above 1 by rounding, and were divided by that")
         }));
         notes.push(
-            "the eigenvalues are taken to be those of bounded records, each divided by its norm. Those of ordinary \
-             PCA are others: bound a public sample, and take those of its second moments (with centring, of its \
-             covariance)"
+            "the eigenvalues are taken to be those of bounded records, not of ordinary PCA: each record is divided by \
+             its norm. Bound a public sample, and take those of its second moments (with centring, of its covariance)"
                 .to_owned(),
         );
         // The bulk of one direction is an eigenvalue itself.
         if spectrum.signals.len() == k && spectrum.dimension > k + 1 {
             notes.push(format!(
-                "no eigenvalue beyond the {k} of the components is stated, so the next is taken to be no larger than \
-                 the others, {bulk:.3e}: if it is nearly as large as the last one, the error is several times the \
-                 predicted one. State one more",
+                "an eigenvalue beyond the {k}, above {bulk:.3e}, would multiply the error: none is stated, so the next \
+                 is taken to be no larger than the others. State one more. If it is nearly as large as the last one, \
+                 the error is several times the predicted one",
                 bulk = spectrum.bulk
             ));
         }

@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use super::choice::{Choice, one_of};
 use super::error::{CliError, Result};
-use super::output::{Details, Format, bar, grouped, plural, tenths};
+use super::output::{Details, Format, bar, first, plural, tenths};
 use super::parallel::on_all_cores;
 use super::parameters::{self, MechanismParameters, PopulationMean};
 use super::task::waves_text;
@@ -95,6 +95,9 @@ pub(super) struct Simulate {
 
 /// The records of a public sample in the first wave's place.
 const SAMPLE_RECORDS: u64 = 1_000_000;
+
+/// Trials whose values are printed, in one line. JSON has all.
+const SHOWN: usize = 6;
 
 /// Parses the name of a mechanism, or `none`.
 fn mechanisms() -> PossibleValuesParser {
@@ -333,6 +336,7 @@ impl MethodName {
 }
 
 impl SimulateResult {
+    /// The shares found, and the guarantee; in `details` also errors.
     fn text(&self, details: bool) -> String {
         let over = format!(
             "{} of {}, {} of {} dimensions",
@@ -342,28 +346,27 @@ impl SimulateResult {
             self.dimension
         );
         let mut text = match &self.share_found {
-            Some(share) => format!("finds {} of the structure: the mean over {over}\n", tenths(share.mean)),
+            Some(share) => format!("finds {} of the structure: mean of {over}\n", tenths(share.mean)),
             None => format!("there is no structure to find: {over}\n"),
         };
         // One method needs no name.
         let name = |method| if self.methods.len() == 1 { "private" } else { method };
         let shares = self.methods.iter().map(|method| (name(method.method), method.share_found.as_ref()));
-        let [first, plain] = [&self.first_wave_share_found, &self.non_private_share_found].map(Option::as_ref);
-        text += &self.rows(shares, first, plain, 0.0, tenths);
+        let [start, plain] = [&self.first_wave_share_found, &self.non_private_share_found].map(Option::as_ref);
+        text += &self.rows(shares, start, plain, 0.0, tenths);
         if details {
             let uninformed = self.random_subspace;
             text += &format!("||sin Theta||_F^2 (0 is the same subspace, {uninformed:.2} a random one)\n");
             let errors = self.methods.iter().map(|method| (name(method.method), Some(&method.sin_theta_squared)));
-            let (first, plain) = (self.first_wave.as_ref(), Some(&self.non_private));
-            text += &self.rows(errors, first, plain, uninformed, |error| format!("{error:.4}"));
+            let (start, plain) = (self.first_wave.as_ref(), Some(&self.non_private));
+            text += &self.rows(errors, start, plain, uninformed, |error| format!("{error:.4}"));
         }
         text.extend(self.waves.as_ref().map(|waves| waves_text(waves, self.sample.is_some())));
         text.extend(self.guarantee.map(|guarantee| format!("guarantee       {guarantee}\n")));
         text.extend(self.claimed_delta.map(|claimed| {
             format!("                its scale is computed from delta {claimed}, and gives the delta above\n")
         }));
-        text.extend(self.report_bytes.map(|bytes| format!("report          {} bytes\n", grouped(bytes as u64))));
-        text + &format!("time            {:.1} s\n", self.seconds)
+        text
     }
 
     /// A line for each kind of subspace, with the mean and the values of its trials.
@@ -376,10 +379,10 @@ impl SimulateResult {
         shown: impl Fn(f64) -> String,
     ) -> String {
         let mut text = String::new();
-        let first = if self.sample.is_some() { "the sample" } else { "first wave" };
-        for (name, figures) in methods.chain([(first, first_wave)]) {
+        let start = if self.sample.is_some() { "the sample" } else { "first wave" };
+        for (name, figures) in methods.chain([(start, first_wave)]) {
             let Some(Figures { mean, values }) = figures else { continue };
-            let values = values.iter().map(|&value| shown(value)).collect::<Vec<_>>().join(", ");
+            let values = first(values.iter().map(|&value| shown(value)), SHOWN);
             text += &format!("  {name:<15}{}   ({values})\n", shown(*mean));
         }
         text.extend(non_private.map(|found| format!("  non-private    {}\n", shown(found.mean))));

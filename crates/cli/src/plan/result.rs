@@ -9,7 +9,7 @@ use super::sample::SampleResult;
 use crate::hostile::{hostile_text, per_report};
 use crate::norms::clipping_text;
 use crate::output::{
-    Decimal, at_most, fixed, fixed_down, grouped, of_structure, on_scale, plural, three_digits, wrote,
+    Decimal, at_most, first, fixed, fixed_down, grouped, of_structure, on_scale, plural, three_digits, whole, wrote,
 };
 use crate::task::waves_text;
 use crate::writing::Target;
@@ -47,43 +47,41 @@ impl PlanResult {
         format!("{rank} of {dimension} components, each report {guarantee}")
     }
 
-    /// What to do first; in `details` also errors, what is known of the spectrum and bounds.
+    /// What to do first, then what it is said of; in `details` also errors, what is known of the spectrum and bounds.
     pub(super) fn text(&self, details: bool) -> String {
         let plan = &self.plan;
         let [share, shuffled_share] = self.shares_at_target;
-        let mut text = answers_text(plan, &plan.answers, share, None, details);
+        let mut text = answers_text(plan, &plan.answers, share, false, details);
+        text.extend(self.sample.as_ref().map(|sample| sample.text(plan, details)));
+        if let Some(waves) = &self.waves {
+            let second = waves.records[1];
+            let next = format!("then       `task refine --records {second}`, when the first wave is over\n");
+            text += &(waves_text(waves, false) + if waves.refused.is_none() { next.as_str() } else { "" });
+        }
         text += &format!("{}\n", self.heading());
         text.extend(self.about.map(|about| format!("  components of the covariance {about}\n")));
         text.extend(self.clipping.as_ref().map(clipping_text));
-        text.extend(self.sample.as_ref().map(|sample| sample.text(plan, details)));
+        text.extend(plan.shuffled.as_ref().map(|shuffled| shuffled_text(shuffled, plan, shuffled_share, details)));
         let thresholds = &plan.threshold_records_per_component;
-        let shown = if details { thresholds.len() } else { thresholds.len().min(SHOWN) };
-        for (index, records) in thresholds[..shown].iter().enumerate() {
+        if !details && plan.shuffled.is_none() {
+            let records = thresholds.iter().map(|records| records.map_or("none".to_owned(), grouped));
+            text += &format!("  recoverable from so many reports on, by component: {}\n", first(records, SHOWN));
+        }
+        for (index, records) in thresholds.iter().enumerate().filter(|_| details) {
             let share = plan.signals.get(index).map(|signal| format!("eigenvalue {}", fixed(*signal, 4)));
             let share = share.as_deref().unwrap_or("none above the rest");
             let from = records.map(|records| format!("recoverable from {}", plural(records, "report")));
             let from = from.as_deref().unwrap_or("not recoverable by any number of reports");
             text += &format!("  component {:<3} {share:<20} {from}\n", index + 1);
         }
-        if shown < thresholds.len() {
-            text += &format!("  and {} more (--details)\n", thresholds.len() - shown);
-        }
         if details {
-            let others = match plan.dimension.saturating_sub(plan.signals.len()) {
-                1 => "other".to_owned(),
-                count => format!("{count} others"),
-            };
-            text += &format!("  the {others}      eigenvalue {:.3e}\n", plan.bulk);
+            let others = plan.dimension.saturating_sub(plan.signals.len()) as u64;
+            text += &format!("  the {}      eigenvalue {:.3e}\n", plural(others, "other"), plan.bulk);
         }
-        text.extend(self.notes.iter().map(|note| format!("note        {note}\n")));
-        if let Some(waves) = &self.waves {
-            text += &waves_text(waves, false);
-            if waves.refused.is_none() {
-                let second = waves.records[1];
-                text += &format!("then        `task refine --records {second}`, when the first wave is over\n");
-            }
+        // Before the colon is what is doubtful, after it the reason and the remedy.
+        for note in &self.notes {
+            text += &format!("note        {}\n", note.split(": ").next().filter(|_| !details).unwrap_or(note));
         }
-        text.extend(plan.shuffled.as_ref().map(|shuffled| shuffled_text(shuffled, plan, shuffled_share, details)));
         if let Some(optimum) = plan.optimum.filter(|_| details) {
             let percent = |share: f64| (100.0 * share).floor();
             text += &format!(
@@ -118,29 +116,28 @@ fn share_text((share, records): (f64, Option<u64>)) -> String {
     )
 }
 
-/// What was asked, of reports by themselves or in a `batch`: what a number of them finds, and how many it takes, which
+/// What was asked, of reports by themselves or in a batch: what a number of them finds, and how many it takes, which
 /// find this share.
-fn answers_text(plan: &Plan, answers: &Answers, share: Option<f64>, batch: Option<&str>, details: bool) -> String {
-    let (indent, mut text) = (if batch.is_some() { "  " } else { "" }, String::new());
+fn answers_text(plan: &Plan, answers: &Answers, share: Option<f64>, in_batch: bool, details: bool) -> String {
+    let (indent, mut text) = (if in_batch { "  " } else { "" }, String::new());
     if let (Some(records), Some(predicted)) = (plan.records, &answers.predicted) {
         text += &predicted_text(indent, records, predicted, plan.uninformed, details);
     }
     text.extend(plan.share.zip(answers.records_for_share).map(|found| indent.to_owned() + &share_text(found)));
     if let (Some(target), Some(records)) = (plan.target, answers.records_for_target) {
-        let why = if batch.is_some() { "" } else { ": a component is as large as one that is left out, or too weak" };
-        let found = share.map(|share| format!(", which find {}", of_structure(share))).unwrap_or_default();
+        let why = if in_batch { "" } else { ": a component is as large as one that is left out, or too weak" };
+        let epsilon = plan.records.zip(answers.epsilon_for_target);
+        // What so many reports find is above, of the structure.
+        let named: fn(f64) -> String = if epsilon.is_some() { whole } else { of_structure };
+        let found = share.map(|share| format!(", which find {}", named(share))).unwrap_or_default();
         let enough = records.map(|records| plural(records, "report") + &found);
         let answer = enough.unwrap_or_else(|| format!("no number of reports reaches it{why}"));
+        let epsilon = epsilon.map(|(records, epsilon)| {
+            let epsilon = epsilon.map_or("above 16".to_owned(), |epsilon| at_most(epsilon, 4));
+            format!("; or epsilon {epsilon}{} with {}", if in_batch { " per batch" } else { "" }, grouped(records))
+        });
         let gap = 5 - indent.len();
-        text += &format!("{indent}error {}{:gap$}{answer}\n", Decimal(target), "");
-    }
-    if let (Some(records), Some(epsilon)) = (plan.records, answers.epsilon_for_target) {
-        let answer = epsilon.map_or("above 16".to_owned(), |epsilon| at_most(epsilon, 4));
-        let reports = batch.map_or_else(
-            || format!("with {}", plural(records, "report")),
-            |batch| format!("in {batch}, with {} in all", grouped(records)),
-        );
-        text += &format!("               or epsilon {answer} {reports}\n");
+        text += &format!("{indent}error {}{:gap$}{answer}{}\n", Decimal(target), "", epsilon.unwrap_or_default());
     }
     text
 }
@@ -166,15 +163,16 @@ fn predicted_text(indent: &str, records: u64, predicted: &Prediction, uninformed
 }
 
 fn shuffled_text(shuffled: &ShuffledPlan, plan: &Plan, share: Option<f64>, details: bool) -> String {
-    let batch = format!("each batch of {}", plural(shuffled.honest_reports, "honest report"));
-    let allowed = shuffled.local_epsilon.map(|epsilon| format!("epsilon {} per report", at_least(epsilon.value())));
-    let allowed = allowed.as_deref().unwrap_or("no epsilon per report keeps it");
+    let allowed = shuffled.local_epsilon.map(|epsilon| format!("epsilon {} each", at_least(epsilon.value())));
     format!(
-        "shuffled: ({}, {}) for any two records of one person in {batch}, against those who cannot know whose report \
-            or id is whose, as an aggregator that does not work together with its relay: {allowed}\n{}",
+        "shuffled: ({}, {}) for any two records of one person per batch of {}, against those who cannot know whose \
+         report or id is whose{}: {}\n{}",
         shuffled.epsilon,
         shuffled.delta,
-        answers_text(plan, &shuffled.answers, share, Some(&batch), details)
+        plural(shuffled.honest_reports, "honest report"),
+        if details { ", as an aggregator that does not work together with its relay" } else { "" },
+        allowed.as_deref().unwrap_or("no epsilon of a report keeps it"),
+        answers_text(plan, &shuffled.answers, share, true, details)
     )
 }
 

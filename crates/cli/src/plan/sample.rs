@@ -16,7 +16,7 @@ use nalgebra::DMatrix;
 use serde::Serialize;
 
 use crate::error::{CliError, Result};
-use crate::output::{Decimal, fixed, grouped, of_structure, plural, tenths};
+use crate::output::{fixed, grouped, plural, tenths};
 use crate::records::{self, Reading};
 use crate::schema;
 use crate::table::{Align, Table};
@@ -72,13 +72,13 @@ impl Tried {
         self.bounding_error + self.noise_error
     }
 
-    fn name(&self) -> String {
+    /// The options of `task new` for its bounding and centring.
+    fn options(&self) -> String {
         let bounding = match self.bounding {
-            Bounding::UnitNorm => "unit norm".to_owned(),
-            Bounding::Clip { radius } => format!("clip:{}", fixed(radius.value(), 3)),
+            Bounding::UnitNorm => String::new(),
+            Bounding::Clip { radius } => format!(" --bounding clip:{}", fixed(radius.value(), 3)),
         };
-        let centring = if self.centred { ", --centre" } else { "" };
-        format!("{}, {bounding}{centring}", self.schema)
+        bounding + if self.centred { " --centre" } else { "" }
     }
 }
 
@@ -230,59 +230,56 @@ fn spectrum(components: &Components, mean_share: f64) -> Result<Spectrum> {
 }
 
 impl SampleResult {
-    /// Shares of the structure of the task's own setting and of the best; in `details` those of all, and errors.
+    /// The setting that is advised, and what it gains; in `details` a table of all.
     pub(super) fn text(&self, plan: &Plan, details: bool) -> String {
-        let own = &self.settings[0];
-        let [empty, mean] = [own.empty_share, own.mean_share].map(|share| 100.0 * share);
-        let mut text = format!(
-            "sample      {}, {empty:.1} % of them with zeros alone; the mean has {mean:.0} % of the second moments of \
-             bounded records\n\
-             settings    columns as in the task, or with robust offsets and scales. Found: the share of the structure \
-             that {} find; kept: the share that bounding leaves of that of ordinary PCA about the mean{}{}\n",
-            plural(self.records, "public record"),
-            plural(self.reports, "report"),
-            if details { "; errors: of noise, of bounding, and together, about" } else { "" },
-            match (plan.target, plan.share) {
-                (Some(target), _) => format!("; people for the error {} of noise", Decimal(target)),
-                (None, Some(share)) => format!("; people who find {}", of_structure(share)),
-                (None, None) => String::new(),
-            },
-        );
-        let wants_people = plan.target.or(plan.share).map(|_| "people");
-        let errors = if details { &["noise", "bounding", "together"][..] } else { &[] };
-        let numbers = ["mean", "found", "kept"].iter().chain(errors).copied().chain(wants_people);
-        let heads = [("setting", Align::Left)].into_iter().chain(numbers.map(|head| (head, Align::Right))).collect();
-        let mut table = Table::new(heads);
-        let is_shown = |place: usize| details || place == 0 || place == self.best;
-        for (place, setting) in self.settings.iter().enumerate().filter(|(place, _)| is_shown(*place)) {
-            let mark = if place == self.best { " *" } else { "" };
-            let share = |share: Option<f64>| share.map_or("none".to_owned(), tenths);
-            let mut cells = vec![
-                format!("{}{mark}", setting.name()),
-                format!("{:.0} %", 100.0 * setting.mean_share),
-                share(setting.noise_share_found),
-                share(setting.bounding_share_found),
-            ];
-            if details {
-                let errors = [setting.noise_error, setting.bounding_error, setting.together()];
-                cells.extend(errors.map(|error| format!("{error:.4}")));
-            }
-            let people = |found: Option<u64>| found.map_or("none is enough".to_owned(), grouped);
-            cells.extend(setting.records_for_target.or(setting.records_for_share).map(people));
-            table.row(cells);
-        }
-        text += &table.text(2);
-        let best = &self.settings[self.best];
-        text + &if self.best == 0 {
+        let (own, best) = (&self.settings[0], &self.settings[self.best]);
+        let reports = plural(self.reports, "report");
+        let share = |share: Option<f64>| share.map_or("none".to_owned(), tenths);
+        let people = |tried: &Tried| {
+            let found = tried.records_for_target.or(tried.records_for_share)?;
+            Some(found.map_or("none is enough".to_owned(), grouped))
+        };
+        let mut text = if self.best == 0 {
             "advice      this task: no other setting has much less error\n".to_owned()
         } else {
             let robust = if best.schema == own.schema { "" } else { "`schema infer` of the sample, then " };
-            let bounding = match best.bounding {
-                Bounding::UnitNorm => String::new(),
-                Bounding::Clip { radius } => format!(" --bounding clip:{}", fixed(radius.value(), 3)),
-            };
-            let centring = if best.centred { " --centre" } else { "" };
-            format!("advice      *: {robust}`task new{bounding}{centring}`\n")
+            let gain = |other: String, this: String| format!("{other}, with this task {this}");
+            let found = gain(share(best.noise_share_found), share(own.noise_share_found));
+            let taken = people(best).zip(people(own)).map(|(best, own)| format!("; people: {}", gain(best, own)));
+            format!(
+                "advice      {robust}`task new{}`: {reports} find {found} of the structure{}\n",
+                best.options(),
+                taken.unwrap_or_default()
+            )
+        };
+        let [empty, mean] = [own.empty_share, own.mean_share].map(|share| 100.0 * share);
+        text += &format!(
+            "sample      {}, {empty:.1} % of them with zeros alone; the mean has {mean:.0} % of the second moments of \
+             bounded records; bounding keeps {} of the structure\n",
+            plural(self.records, "public record"),
+            share(own.bounding_share_found)
+        );
+        if !details {
+            return text;
         }
+        text += &format!(
+            "settings    columns as in the task, or with robust offsets and scales. Found: the share of the structure \
+             that {reports} find; kept: the share that bounding leaves of that of ordinary PCA about the mean; errors: \
+             of noise, of bounding, and together, about; people for the error of noise, or for the share, asked for\n"
+        );
+        let numbers = ["mean", "found", "kept", "noise", "bounding", "together"].into_iter();
+        let numbers = numbers.chain(plan.target.or(plan.share).map(|_| "people"));
+        let heads = [("setting", Align::Left)].into_iter().chain(numbers.map(|head| (head, Align::Right))).collect();
+        let mut table = Table::new(heads);
+        for (place, setting) in self.settings.iter().enumerate() {
+            let mark = if place == self.best { " *" } else { "" };
+            let shares = [setting.noise_share_found, setting.bounding_share_found].map(share);
+            let errors = [setting.noise_error, setting.bounding_error, setting.together()];
+            let name = format!("{}{}{mark}", setting.schema, setting.options());
+            let mut cells = vec![name, format!("{:.0} %", 100.0 * setting.mean_share)];
+            cells.extend(shares.into_iter().chain(errors.map(|error| format!("{error:.4}"))).chain(people(setting)));
+            table.row(cells);
+        }
+        text + &table.text(2)
     }
 }

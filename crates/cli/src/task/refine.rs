@@ -166,8 +166,7 @@ impl RefineSummary {
             Some(sample) => sample.text(&self.waves),
             None => format!("{}people     nobody may answer both waves\n", waves_text(&self.waves, false)),
         };
-        let components = plural(self.rank as u64, "component");
-        format!("task       {}\nrefines    {components} of task {}\n{waves}", self.digest, self.parent)
+        format!("{waves}task       {}\n", self.digest)
     }
 }
 
@@ -178,10 +177,10 @@ impl SampleSummary {
             false => "the sample is drawn from the same population: nothing here can tell",
         };
         let mut text = format!(
-            "sample     {}, which are public\n{}{}assumed    {assumed}\n",
+            "{}sample     {}, which are public\n{}assumed    {assumed}\n",
+            waves_text(waves, true),
             plural(self.counts.records, "record"),
             self.counts.unread_text(),
-            waves_text(waves, true),
         );
         for SamplePlan { error, waves } in &self.otherwise {
             let refused = waves.refused.map(|reason| format!("; {} is advised", reason.advice())).unwrap_or_default();
@@ -200,16 +199,15 @@ impl SampleSummary {
 pub(crate) fn waves_text(waves: &TwoWaves, is_of_sample: bool) -> String {
     let [first, second] = waves.records.map(grouped);
     let (people, start, end) = if is_of_sample {
-        (format!("{second} people are asked about the sample's directions"), "of the sample alone", "the wave")
+        (format!("{second} people are asked about the sample's directions"), "of the sample", "the wave")
     } else {
         let people = format!("{first} people, then {second} others ({:.0} % first)", 100.0 * waves.share);
         (people, "after the first wave", "both")
     };
     let mut text = format!(
         "waves      {people}\n\
-         predicted  {:.4} {start}, {:.4} after {end}; {:.4} for everybody in one wave: {:.2} times\n\
-         \u{20}          (for elliptical records of one length with an isotropic rest; {:.0} % are shortened)\n\
-         \u{20}          for others up to about {:.4} after {end}\n",
+         predicted  {:.4} {start}, {:.4} after {end}; {:.4} in one wave: {:.2} times\n\
+         \u{20}          (for elliptical records, {:.0} % shortened; for others up to about {:.4})\n",
         waves.first_wave,
         waves.sin_theta_squared,
         waves.one_wave,

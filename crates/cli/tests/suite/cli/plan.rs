@@ -71,7 +71,8 @@ fn a_public_sample_says_what_a_task_costs() {
     assert_eq!(plan["predicted"]["share_found"], own["noise_share_found"]);
     assert!(number(own, "bounding_share_found") < 1.0, "{plan}");
     assert!(folder.text(&format!("{line} --details")).lines().count() > folder.text(line).lines().count());
-    folder.run(line).says(&["2,000 public records", "advice *: `schema infer` of the sample, then `task new"]);
+    let advice = "advice `schema infer` of the sample, then `task new";
+    folder.run(line).says(&[advice, "2,000 public records", "bounding keeps"]);
     // With robust columns there is nothing to gain from these.
     folder.make_task("sample.csv", "--epsilon 4");
     let plan = folder.json(line);
