@@ -11,7 +11,7 @@ use ldp_pca_simulation::audit::{self, AuditError, Confidence, Finding, Job, Rand
 use serde::Serialize;
 
 use super::error::{CliError, Result};
-use super::output::{Decimal, Format, bar, fixed_down, grouped, plural};
+use super::output::{Decimal, Details, Format, bar, fixed_down, grouped, plural};
 use super::parallel::on_all_cores;
 use super::parameters::{self, MechanismArguments};
 
@@ -40,6 +40,8 @@ pub(super) struct Audit {
     /// Seed of the randomizer under test
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
+    details: Details,
     #[command(flatten)]
     format: Format,
 }
@@ -97,7 +99,7 @@ impl Audit {
             seed: self.seed,
             seconds: started.elapsed().as_secs_f64(),
         };
-        self.format.print(&result, AuditResult::text)?;
+        self.format.print(&result, |result| result.text(self.details.wanted))?;
         let Finding { passed, epsilon_lower_bound, epsilon_claimed, malformed, .. } = result.finding;
         if passed {
             return Ok(());
@@ -136,15 +138,16 @@ impl Audit {
 }
 
 impl AuditResult {
-    fn text(&self) -> String {
+    /// The verdict, and what it rests on: the event that tells most, and in `details` all.
+    fn text(&self, details: bool) -> String {
         let Finding { passed, epsilon_lower_bound, delta, malformed, events, not_shown, .. } = &self.finding;
         let verdict = if *passed { "is not refuted" } else { "is refuted" };
         let mut text = format!(
-            "claimed         {}\n\
-             found           epsilon >= {} at delta {}, with confidence {CONFIDENCE}: the claim {verdict}\n",
-            self.guarantee,
+            "found           epsilon >= {} at delta {}, with confidence {CONFIDENCE}: the claim {verdict}\n\
+             claimed         {}\n",
             fixed_down(*epsilon_lower_bound, 4),
-            Decimal(*delta)
+            Decimal(*delta),
+            self.guarantee
         );
         text.extend(self.paper.as_ref().map(|PaperClaim { epsilon_lower_bound, delta, exceeded }| {
             let verdict = if *exceeded { "that claim is refuted" } else { "not refuted by so many trials" };
@@ -154,7 +157,8 @@ impl AuditResult {
                 Decimal(*delta)
             )
         }));
-        for event in events {
+        let most = events.iter().max_by(|one, other| one.epsilon_lower_bound.total_cmp(&other.epsilon_lower_bound));
+        for event in if details { &events[..] } else { most.map(std::slice::from_ref).unwrap_or_default() } {
             let name = format!("{}{}", event.pair, if event.reversed { ", reversed" } else { "" });
             let [count, trials] = [event.count, event.trials].map(grouped);
             let [other, of_other] = [event.count_other, event.trials_other].map(grouped);

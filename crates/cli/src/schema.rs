@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::choice::{Choice, one_of};
 use super::error::{CliError, Result};
 use super::files;
-use super::output::{Format, first, fitted, grouped, note, plural, wrote};
+use super::output::{Details, Format, first, fitted, grouped, note, plural, wrote};
 use super::records::{self, Opening, RecordFile, Row, looks_like_names};
 use super::table::Align::{Left, Right};
 use super::table::Table;
@@ -27,11 +27,12 @@ pub(super) enum SchemaCommand {
     /// becomes part of the public task. So the sample must be public: never infer a schema from the records to be
     /// protected.
     ///
-    /// It says what of the sample becomes public, prints a line for each column, and a warning for each that looks odd.
-    /// A column is left out if it has more than 32 different texts, if its texts hardly repeat or are longer than 64
-    /// characters, or if it holds e-mail addresses, dates or numbers in another format: --categorical or --categories
-    /// puts its values into the schema. Numbers that begin with 0, such as postal codes, are texts unless --numeric
-    /// names their column. A file that may have been read in another way than it was written is refused.
+    /// It says what of the sample becomes public, and warns of each column that looks odd. Of more than seven columns
+    /// it lists six, and all with --details. A column is left out if it has more than 32 different texts, if its texts
+    /// hardly repeat or are longer than 64 characters, or if it holds e-mail addresses, dates or numbers in another
+    /// format: --categorical or --categories puts its values into the schema. Numbers that begin with 0, such as postal
+    /// codes, are texts unless --numeric names their column. A file that may have been read in another way than it was
+    /// written is refused.
     Infer(Infer),
 }
 
@@ -70,6 +71,8 @@ pub(super) struct Infer {
     /// What a categorical value that is not in the sample does to a record
     #[arg(long, value_parser = one_of(&UNSEEN), default_value = "zero", help_heading = "Categories")]
     unseen: Unseen,
+    #[command(flatten)]
+    details: Details,
     #[command(flatten)]
     format: Format,
 }
@@ -174,7 +177,8 @@ impl Infer {
         let inferred = infer(&self.sample, &self.opening, &options, true)?;
         let json = serde_json::to_string_pretty(&inferred.schema).map_err(CliError::failed)?;
         let public = Public::new(&inferred.schema, self.scaling);
-        public.note();
+        let details = self.details.wanted;
+        public.note(details);
         if let Some(output) = &self.output {
             writing::write(output, format!("{json}\n").as_bytes())?;
         }
@@ -194,7 +198,7 @@ impl Infer {
             note(format_args!("warning: {}", warning.message));
         }
         self.format.print_laid_out(&result, |result| {
-            let text = result.text();
+            let text = result.text(details);
             if result.output.is_some() {
                 return fitted(&text);
             }
@@ -208,13 +212,19 @@ impl Infer {
 /// The longest name of a column in the table.
 const NAME_LENGTH: usize = 20;
 
+/// The most columns that all have a line, and the most that are listed without details.
+const FEW: usize = 7;
+
 impl InferResult {
-    fn text(&self) -> String {
+    /// A line for each column; more than a few only in `details`.
+    fn text(&self, details: bool) -> String {
         let [columns, features] = [(self.columns.len(), "column"), (self.features, "feature")]
             .map(|(count, what)| plural(count as u64, what));
         let mut text = format!("{} of {columns} give {features}\n\n", plural(self.rows, "row"));
         let mut table = Table::new(vec![("column", Left), ("kind", Left), ("missing", Right), ("features", Right)]);
-        for column in &self.columns {
+        let count = self.columns.len();
+        let most = if details || count <= FEW { count } else { FEW - 1 };
+        for column in &self.columns[..most] {
             let cells = vec![
                 shown(&column.name, NAME_LENGTH),
                 column.kind.clone(),
@@ -224,6 +234,12 @@ impl InferResult {
             table.remark(cells, column.remark(self.scaling));
         }
         text += &table.text(0);
+        if most < count {
+            // Warnings have told of the other columns that are left out.
+            let zero = first(self.always_zero.iter().map(|name| shown(name, NAME_LENGTH)), SHOWN);
+            let zero = if zero.is_empty() { zero } else { format!("; always zero: {zero}") };
+            text += &format!("and {} more (--details){zero}\n", count - most);
+        }
         text + "\n" + &wrote(self.output.as_ref())
     }
 }
@@ -250,13 +266,20 @@ impl Public {
         }
     }
 
-    fn note(&self) {
-        let listed = |texts: &[String]| first(texts.iter().map(|text| shown(text, VALUE_LENGTH)), SHOWN);
+    /// More than a few lists of categories are listed in `details`, and otherwise named.
+    fn note(&self, details: bool) {
+        let most = if details { usize::MAX } else { SHOWN };
+        let listed = |texts: &[String]| first(texts.iter().map(|text| shown(text, VALUE_LENGTH)), most);
         if !self.names.is_empty() {
             note(format_args!("note: public: {}: {}", plural(self.names.len() as u64, "name"), listed(&self.names)));
         }
         if !self.scaled.is_empty() {
             note(format_args!("note: public: offset and scale of {}", listed(&self.scaled)));
+        }
+        if self.categories.len() > FEW && !details {
+            let (names, values) = (self.categories.keys().cloned().collect::<Vec<_>>(), self.categories.values());
+            let all = categories(values.map(Vec::len).sum());
+            return note(format_args!("note: public: {all} of {} (--details lists them)", listed(&names)));
         }
         for (name, values) in &self.categories {
             let name = shown(name, NAME_LENGTH);

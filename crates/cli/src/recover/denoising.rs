@@ -7,7 +7,6 @@ use ldp_pca::recovery::RecoveryError;
 use serde::Serialize;
 
 use super::loadings;
-use super::share::Unit;
 use crate::choice::{Choice, one_of};
 use crate::error::{CliError, Result};
 use crate::writing::Target;
@@ -64,17 +63,5 @@ impl CovarianceArguments {
         })?;
         loadings::write(&output, &denoised.matrix, names, "covariance", names)?;
         Ok(Some(CovarianceResult { denoised, output }))
-    }
-}
-
-impl CovarianceResult {
-    pub(super) fn text(&self, unit: Unit) -> Option<String> {
-        let (eigenvalues, bulk) = self.denoised.eigenvalues.as_ref().zip(self.denoised.bulk)?;
-        Some(format!(
-            "covariance  {} of its eigenvalues stand out from the noise, the others were set to their mean, {} {}\n",
-            eigenvalues.len(),
-            unit.of_variance(bulk),
-            unit.of_what()
-        ))
     }
 }

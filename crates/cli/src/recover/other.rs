@@ -126,11 +126,11 @@ pub(super) fn changed(other: &OtherCollection, answer: &Answer, unit: Unit, deta
             format!("change      One population explains {both} (p = {p:.2})\n")
         };
     }
-    text + &held_out(change, unit)
+    text + &held_out(change, unit, details)
 }
 
-/// The part that needs no model.
-fn held_out(change: &Change, unit: Unit) -> String {
+/// The part that needs no model; in `details` also how it is measured.
+fn held_out(change: &Change, unit: Unit, details: bool) -> String {
     let Some(held_out) = &change.held_out else {
         return "without     a model nothing is tested: that needs reports held out in both collections, and one of \
                 the tasks has no folds, or an empty one (`task new --folds 10`, before the first report)\n"
@@ -141,13 +141,18 @@ fn held_out(change: &Change, unit: Unit) -> String {
         let [value, lower, upper] = [*value, interval.lower, interval.upper].map(|number| unit.signed(number));
         format!("{value} ({:.0} %: {lower} to {upper})", 100.0 * held_out.level)
     };
-    format!(
-        "strength    the components of both capture {} more here than there\n\
-             direction   each collection's own components capture {} more in it than those of the other\n\
-             without     a model: the last two, {} here, are measured on reports held out, in {} folds, and are 0 up \
-             to their error for any one population\n",
+    let text = format!(
+        "strength    components of both capture {} more here\n\
+         direction   own components capture {} more than the other's\n",
         interval(&held_out.captured),
-        interval(&held_out.own),
+        interval(&held_out.own)
+    );
+    if !details {
+        return text;
+    }
+    text + &format!(
+        "without     a model: the last two, {} here, are measured on reports held out, in {} folds, and are 0 up to \
+         their error for any one population\n",
         unit.of_what(),
         held_out.folds
     )

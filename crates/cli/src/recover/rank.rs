@@ -51,12 +51,12 @@ pub(super) fn tested(test: &RankTest, asked: &Asked, unit: Unit, details: bool) 
         None if next == dimension => format!("component {next} is the last, with no other to compare it with"),
         None => format!("component {next} was not tested"),
     };
+    if !details {
+        return Some(format!("rank        {found}: {why}\n"));
+    }
     let before = if rank == 0 { "and less than" } else { "and each before it less than" };
     let needed = if rank == 0 { " is needed" } else { "" };
     let mut text = format!("rank        {found}: {why}, {before} {}{needed}\n", test.level);
-    if !details {
-        return Some(text);
-    }
     let mut heads = vec![("component", Left), ("eigenvalue", Right), ("noise alone", Right), ("p", Right)];
     let is_held_out = test.components.iter().any(|component| component.gained.is_some());
     heads.extend(is_held_out.then_some(("held out adds (95 %)", Left)));

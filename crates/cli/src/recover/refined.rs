@@ -86,7 +86,7 @@ impl SecondSums<'_> {
 }
 
 /// What two waves, or a sample and a wave, add to the text of an answer.
-pub(super) fn text(facts: &RefinedFacts) -> String {
+pub(super) fn text(facts: &RefinedFacts, details: bool) -> String {
     match &facts.sample {
         Some(sample) => format!(
             "{}sample     {}, whose directions are off by about {:.4}, as the wave shows\n\
@@ -95,6 +95,7 @@ pub(super) fn text(facts: &RefinedFacts) -> String {
             plural(sample.records, "public record"),
             sample.error,
         ),
+        None if !details => waves_text(&facts.waves, false),
         None => format!(
             "{}loadings   shrunk where they are noise: up to {} of its deviations, by component\n\
              not here   {OF_FIRST_WAVE}: leave --refined out\n\

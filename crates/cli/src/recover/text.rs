@@ -17,14 +17,11 @@ use super::selection::selected;
 use super::share::{SQUARES, Unit, percent};
 use super::{RecoverResult, refined};
 use crate::hostile::hostile_text;
-use crate::output::{Decimal, first, fixed, grouped, of_structure, on_scale, plural, whole, wrote};
+use crate::output::{Decimal, first, fitted, fixed, grouped, of_structure, on_scale, plural, whole, wrote};
 use crate::table::{Align, Table};
 
 /// Components that are listed without details.
-const LISTED: usize = 5;
-
-/// What shares of the structure are between.
-const SCALE: &str = "; 0 % is random, 100 % the truth";
+const LISTED: usize = 3;
 
 /// Features named per support, and with their stability.
 const SHOWN_SUPPORT: usize = 12;
@@ -40,9 +37,9 @@ impl RecoverResult {
         let is_told = |pull: &&HostilePull| details || pull.reports > 1;
         let sections = [
             Some(components(answer, unit, details)),
-            finds(answer),
+            finds(answer, details),
             trust.compared.as_ref().map(|compared| reference(answer, compared, details)),
-            trust.ordinary_pca.as_ref().map(|compared| ordinary(answer, compared, details)),
+            trust.ordinary_pca.as_ref().filter(|_| details).map(|compared| ordinary(answer, compared)),
             warning(answer),
             Some(patterns(answer)),
             notice(answer),
@@ -50,12 +47,11 @@ impl RecoverResult {
             trust.rank_test.as_ref().and_then(|test| tested(test, &answer.asked, unit, details)),
             found.selection.as_ref().map(selected),
             trust.other.as_ref().map(|other| changed(other, answer, unit, details)),
-            self.refined.as_ref().map(refined::text),
-            mean(answer),
-            Some(explained(answer, unit, details)),
+            self.refined.as_ref().map(|facts| refined::text(facts, details)),
+            mean(answer, details),
+            Some(explained(answer, unit, details)).filter(|text| details || !text.starts_with("explained")),
             found.sparse.as_ref().map(|found| sparse(answer, found, unit, details)),
             thresholded(answer),
-            self.covariance.as_ref().and_then(|covariance| covariance.text(unit)),
             trust.hostile.as_ref().filter(is_told).map(|pull| hostile_text(pull, Some(unit))),
             assumption(answer),
         ];
@@ -93,7 +89,9 @@ fn components(answer: &Answer, unit: Unit, details: bool) -> String {
         let errors = answer.trust.confidence.as_ref().map(|found| &*found.loading_errors[index]);
         let (number, variance) = (index + 1, variance(answer, index, unit));
         let loadings = largest_loadings(component, errors, &answer.asked.feature_names);
-        text += &format!("  {number}. {variance}:  {loadings}\n");
+        let line = fitted(&format!("  {number}. {variance}:  {loadings}"));
+        // Without details a component has one line, whatever its names.
+        text.extend(line.lines().take(if details { usize::MAX } else { 1 }).map(|line| format!("{line}\n")));
     }
     if shown < components.len() {
         text += &format!("  and {} more (--details)\n", components.len() - shown);
@@ -102,8 +100,9 @@ fn components(answer: &Answer, unit: Unit, details: bool) -> String {
 }
 
 /// Which share of the structure the components find, as far as the noise alone tells.
-fn finds(answer: &Answer) -> Option<String> {
+fn finds(answer: &Answer, details: bool) -> Option<String> {
     let (buried, is_sparse) = (answer.buried(), answer.found.penalty().is_some());
+    let scale = if details { "; 0 % is random, 100 % the truth" } else { "" };
     let (found, rest) = match buried {
         0 => ("", String::new()),
         1 => (" that stands out from the noise", "; what the other component has is not known".to_owned()),
@@ -120,9 +119,11 @@ fn finds(answer: &Answer) -> Option<String> {
         _ if buried == answer.asked.rank => "nothing that is known: no component stands out from the noise".to_owned(),
         (Some((interval, level)), _) => {
             let [lower, upper] = [whole(interval.lower), of_structure(interval.upper)];
-            format!("between {lower} and {upper} with {:.0} % confidence{SCALE}", 100.0 * level)
+            format!("between {lower} and {upper} with {:.0} % confidence{scale}", 100.0 * level)
         }
-        (None, Some(Some(share))) if !is_sparse => format!("about {share}, as predicted{rest}{SCALE}"),
+        // What is not known is in the warning, too.
+        (None, Some(Some(share))) if !is_sparse && !details => format!("about {share}, as predicted"),
+        (None, Some(Some(share))) if !is_sparse => format!("about {share}, as predicted{rest}{scale}"),
         (None, share) => {
             let of = if is_sparse { " of sparse components" } else { "" };
             let plain = share.flatten().map(|share| format!(" (plain ones find about {share})")).unwrap_or_default();
@@ -305,8 +306,7 @@ fn warning(answer: &Answer) -> Option<String> {
     let least = usize::from(answer.asked.rank == answer.asked.dimension);
     let buried = Some(answer.buried()).filter(|buried| *buried > least)?;
     Some(format!(
-        "warning     {buried} of them cannot be distinguished from noise: collect more reports, or ask for fewer \
-         components\n"
+        "warning     {buried} of them cannot be told from noise: collect more reports, or ask for fewer\n"
     ))
 }
 
@@ -314,19 +314,22 @@ fn warning(answer: &Answer) -> Option<String> {
 fn notice(answer: &Answer) -> Option<String> {
     let marks = Some(answer.marks_of_mean()).filter(|marks| !marks.is_empty())?;
     Some(format!(
-        "notice      the first component {}: it may be the mean, of which these reports carry no estimate. A task with \
-         centring (`task new --centre`) estimates it, and components about it; drop id columns\n",
+        "notice      the first component {}: it may be the mean, which a task of `task new --centre` estimates; drop \
+         id columns\n",
         marks.join(" and ")
     ))
 }
 
-fn mean(answer: &Answer) -> Option<String> {
+fn mean(answer: &Answer, details: bool) -> Option<String> {
     let mean = answer.found.mean.as_ref()?;
+    let values = largest_loadings(mean.estimate.values(), None, &answer.asked.feature_names);
+    let deviation = mean.estimate.noise_deviation();
+    if !details {
+        return Some(format!("mean        {values}  (each ± {deviation:.2e})\n"));
+    }
     Some(format!(
-        "mean        {}  (in units of the encoded features, each ± {:.2e}, one standard deviation of its noise; \
-         estimating it makes the noise of the covariance {:.2} times as large){}\n",
-        largest_loadings(mean.estimate.values(), None, &answer.asked.feature_names),
-        mean.estimate.noise_deviation(),
+        "mean        {values}  (in units of the encoded features, each ± {deviation:.2e}, one standard deviation of \
+         its noise; estimating it makes the noise of the covariance {:.2} times as large){}\n",
         mean.noise_factor,
         mean.share
             .map(|share| format!("; {:.0} % of the second moments about zero are the mean's", 100.0 * share))
@@ -480,12 +483,11 @@ fn confidence(answer: &Answer, confidence: &Confidence) -> String {
 
 /// What the errors of variances, prediction and interval assume.
 fn assumption(answer: &Answer) -> Option<String> {
-    let has_errors = answer.trust.variance_errors.iter().flatten().any(Option::is_some);
-    let predicted = answer.trust.predicted.is_some();
-    let parts = [("variances", has_errors), ("prediction", predicted), ("interval", answer.trust.confidence.is_some())];
-    let parts: Vec<&str> = parts.iter().filter(|(_, is_there)| *is_there).map(|(name, _)| *name).collect();
-    let (last, others) = parts.split_last()?;
-    let others = if others.is_empty() { String::new() } else { format!("{} and ", others.join(", ")) };
+    let trust = &answer.trust;
+    let has_errors = trust.variance_errors.iter().flatten().any(Option::is_some);
+    if !has_errors && trust.predicted.is_none() && trust.confidence.is_none() {
+        return None;
+    }
     let sparse = match answer.found.penalty() {
         Some(_) => ", and its components are as sparse as these, as dense as plain ones, or between",
         None => "",
@@ -493,14 +495,13 @@ fn assumption(answer: &Answer) -> Option<String> {
     let choice =
         if answer.asked.family.is_some() { ", and the choice of epsilon does not depend on the record" } else { "" };
     Some(format!(
-        "assumption  of {others}{last}: the population is isotropic except for a few components that stand well \
-         out{sparse}{choice}\n"
+        "assumption  the population is isotropic except for a few components that stand well out{sparse}{choice}\n"
     ))
 }
 
 /// The comparison with PCA of bounded records, the quantity that reports are about.
 fn reference(answer: &Answer, compared: &ReferenceComparison, details: bool) -> String {
-    let captured = captured(&compared.reference, "of the variance of the bounded records");
+    let captured = captured(&compared.reference, "of the variance of the bounded records", details);
     let from = "PCA without privacy of the bounded records, of which there are";
     let records = grouped(compared.reference.records);
     let error = details.then(|| format!("error       {} from {from} {records}\n", distance(answer, compared)));
@@ -508,15 +509,11 @@ fn reference(answer: &Answer, compared: &ReferenceComparison, details: bool) -> 
 }
 
 /// The comparison with PCA of the same records as they are, bounded by nothing.
-fn ordinary(answer: &Answer, compared: &ReferenceComparison, details: bool) -> String {
+fn ordinary(answer: &Answer, compared: &ReferenceComparison) -> String {
     let about = if answer.asked.centred { "their mean" } else { "zero" };
     let from = format!("ordinary PCA about {about} of the same records, encoded and not bounded");
-    let captured = captured(&compared.reference, "of their variance");
-    if details {
-        format!("ordinary    {} from {from}\n{:12}captured: {captured}\n", distance(answer, compared), "")
-    } else {
-        format!("ordinary    beside {from}: {captured}\n")
-    }
+    let captured = captured(&compared.reference, "of their variance", true);
+    format!("ordinary    {} from {from}\n{:12}captured: {captured}\n", distance(answer, compared), "")
 }
 
 fn distance(answer: &Answer, compared: &ReferenceComparison) -> String {
@@ -524,11 +521,11 @@ fn distance(answer: &Answer, compared: &ReferenceComparison) -> String {
     on_scale(compared.sin_theta_squared, rank * (1.0 - rank / dimension))
 }
 
-fn captured(reference: &ReferenceAnswer, of_what: &str) -> String {
+fn captured(reference: &ReferenceAnswer, of_what: &str, details: bool) -> String {
     let (share, largest) = (reference.captured_variance, reference.largest_captured_variance);
     if share.is_finite() {
-        let found = reference.share_found.map(|share| format!(": {}", of_structure(share))).unwrap_or_default();
-        format!("{} {of_what}, where {} is possible{found}", percent(share), percent(largest))
+        let found = reference.share_found.filter(|_| details).map(|share| format!(": {}", of_structure(share)));
+        format!("{} {of_what}, where {} is possible{}", percent(share), percent(largest), found.unwrap_or_default())
     } else {
         format!("nothing {of_what}: they have none")
     }

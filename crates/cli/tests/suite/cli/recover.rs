@@ -50,11 +50,11 @@ fn features_are_selected_at_a_rate_and_claims_come_with_their_assumption() {
     let text = recover("--select").prints(&[&line]).says(&parts).stdout;
     assert!(!text.contains("uncorrelated"), "{text}");
     // Whatever is claimed about the error says what it assumes.
-    let plain = ["assumption  of variances and prediction: the population is isotropic"];
+    let plain = ["assumption  the population is isotropic"];
     assert!(!recover("--method pca").prints(&plain).stdout.contains("selected"));
-    let drawn = ["assumption  of variances, prediction and interval: the population", "as dense as plain"];
+    let drawn = ["assumption  the population", "as dense as plain"];
     let drawn = recover("--sparse --bootstrap 20").prints(&drawn).stdout;
-    let bare = ["a share of the structure that is not predicted of sparse components", "of variances and prediction"];
+    let bare = ["a share of the structure that is not predicted of sparse components", "that stand well out"];
     let bare = recover("--sparse").says(&bare).stdout;
     recover("--sparse --details").says(&[", of plain components from these reports"]);
     // Draws of the noise know the error of each loading.
