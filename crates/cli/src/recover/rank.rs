@@ -48,7 +48,7 @@ pub(super) fn tested(test: &RankTest, asked: &Asked, unit: Unit, details: bool) 
     };
     let why = match test.components.get(rank) {
         Some(first) => format!("component {next} has p {}", p_value(first.p_value)),
-        None if next == dimension => format!("component {next} is the last, with no other to compare it with"),
+        None if next == dimension => format!("component {next} is the last, with no other beside it"),
         None => format!("component {next} was not tested"),
     };
     if !details {

@@ -352,10 +352,10 @@ fn sparse(answer: &Answer, sparse: &SparseAnswer, unit: Unit, details: bool) -> 
         sparse.status,
         plural(*iterations as u64, "iteration")
     );
-    text += &leverages(answer, support.len());
     if !details {
         return text;
     }
+    text += &leverages(answer, support.len());
     text += &sparse.conditions.as_ref().map(|found| conditions(found, sparse.penalty)).unwrap_or_default();
     let baselines = sparse
         .baselines
@@ -492,11 +492,8 @@ fn assumption(answer: &Answer) -> Option<String> {
         Some(_) => ", and its components are as sparse as these, as dense as plain ones, or between",
         None => "",
     };
-    let choice =
-        if answer.asked.family.is_some() { ", and the choice of epsilon does not depend on the record" } else { "" };
-    Some(format!(
-        "assumption  the population is isotropic except for a few components that stand well out{sparse}{choice}\n"
-    ))
+    // What the estimate of a family is of says what else is assumed.
+    Some(format!("assumption  the population is isotropic except for a few components that stand well out{sparse}\n"))
 }
 
 /// The comparison with PCA of bounded records, the quantity that reports are about.

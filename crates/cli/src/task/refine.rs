@@ -173,14 +173,14 @@ impl RefineSummary {
 impl SampleSummary {
     fn text(&self, waves: &TwoWaves) -> String {
         let assumed = match self.stated {
-            true => "the sample is off by that much, as --sample-error says",
-            false => "the sample is drawn from the same population: nothing here can tell",
+            true => "are off by that much, as --sample-error says",
+            false => "are of the same population: nothing here can tell",
         };
         let mut text = format!(
-            "{}sample     {}, which are public\n{}assumed    {assumed}\n",
+            "{}{}assumed    the {} {assumed}\n",
             waves_text(waves, true),
-            plural(self.counts.records, "record"),
             self.counts.unread_text(),
+            plural(self.counts.records, "public record"),
         );
         for SamplePlan { error, waves } in &self.otherwise {
             let refused = waves.refused.map(|reason| format!("; {} is advised", reason.advice())).unwrap_or_default();
