@@ -79,7 +79,7 @@ pub mod privacy {
 /// Parts of an answer, and what it is made with.
 pub mod recovery {
     pub use crate::recovery::answer::{
-        OtherCollection, ReferenceAnswer, ReferenceComparison, Selection, ThresholdedAnswer, components,
+        OtherCollection, ReferenceAnswer, ReferenceComparison, Selection, ThresholdedAnswer, answer_by, components,
         components_of_matrix, mean_answer, solve,
     };
     pub use crate::recovery::bootstrap::{

@@ -59,7 +59,7 @@ use crate::family::Reports;
 use crate::law::DRAWS;
 use crate::linalg::leading_eigen;
 use crate::mechanism::HostilePull;
-use crate::prediction::{PredictionError, predict_from_estimate};
+use crate::prediction::{Prediction, PredictionError, predict_from_estimate};
 use crate::subspace::{
     Subspace, SubspaceError, captured_variance, orient_columns_in_place, share_found, sin_theta_squared,
 };
@@ -111,21 +111,46 @@ pub fn answer(
     covariance: &Covariance,
     watch: &mut Watch<'_>,
 ) -> Result<Answer, AnswerError> {
-    if question.find_rank {
-        let (mut test, untested) = RankTest::in_time(covariance.matrix(), &covariance.noise_law(), DRAWS, watch)?;
-        let question = Question { rank: test.rank()?, find_rank: false, test_rank: false, ..question.clone() };
-        let is_confirmed = question.held_out != HeldOutUse::Nothing;
-        let unconfirmed = if is_confirmed { test.confirm(reports, covariance, watch)? } else { None };
-        let mut answer = answer(&question, reports, covariance, watch)?;
-        answer.missing.unfinished.extend(untested.or(unconfirmed));
-        answer.trust.rank_test = Some(test);
-        return Ok(answer.without_share_of_noise());
-    }
+    answer_by(question, reports, covariance, watch, RankTest::rank)
+}
+
+/// As [`answer()`]. Where the rank is to be found, it is what `rank_of` makes of the test.
+///
+/// # Errors
+/// [`AnswerError`], and what `rank_of` returns.
+pub fn answer_by(
+    question: &Question,
+    reports: Reports<'_>,
+    covariance: &Covariance,
+    watch: &mut Watch<'_>,
+    rank_of: impl FnOnce(&RankTest) -> Result<Rank, RecoveryError>,
+) -> Result<Answer, AnswerError> {
     question.check_selection(reports.task())?;
     let source = Source { reports, covariance };
+    if !question.find_rank {
+        return answer_of_rank(question, source, None, watch);
+    }
+    let (mut test, untested) = RankTest::in_time(covariance.matrix(), &covariance.noise_law(), DRAWS, watch)?;
+    let question = Question { rank: rank_of(&test)?, find_rank: false, test_rank: false, ..question.clone() };
+    let is_confirmed = question.held_out != HeldOutUse::Nothing && test.standing_out() > 0;
+    let unconfirmed = if is_confirmed { test.confirm(reports, covariance, watch)? } else { None };
+    let mut answer = answer_of_rank(&question, source, Some(test), watch)?;
+    answer.missing.unfinished.extend(untested.or(unconfirmed));
+    Ok(answer)
+}
+
+/// The answer with the rank of the question, and with the test that found it, if one did.
+fn answer_of_rank(
+    question: &Question,
+    source: Source<'_>,
+    test: Option<RankTest>,
+    watch: &mut Watch<'_>,
+) -> Result<Answer, AnswerError> {
+    let Source { reports, covariance } = source;
     let (matrix, law, mean) = (covariance.matrix(), covariance.noise_law(), source.mean());
     let mut work = Work { question, source, watch: Watched::new(watch) };
     let mut answer = work.components()?.without_noise(&law, &mean);
+    answer.trust.rank_test = test;
     if answer.found.status() == SolverStatus::Cancelled {
         return Ok(answer);
     }
@@ -151,7 +176,10 @@ pub fn answer(
         work.watch.unfinished.extend(untested);
     }
     if question.predict && When::Quick.decompose(matrix.nrows()) {
-        answer.trust.predicted = Some(predict_from_estimate(covariance, question.rank)?);
+        let predicted = predict_from_estimate(covariance, question.rank)?;
+        // It is of what stands out, and of nothing else is anything known: where nothing does, it has no share.
+        let share_found = predicted.share_found.filter(|_| !answer.standing_out().is_empty());
+        answer.trust.predicted = Some(Prediction { share_found, ..predicted });
     }
     if let Some(replicates) = question.bootstrap {
         answer.trust.confidence = work.confidence(&answer, (&law, &mean), replicates)?;
@@ -163,7 +191,7 @@ pub fn answer(
         answer.found.selection = Some(Selection { rate, features, test });
     }
     answer.missing.unfinished = work.watch.unfinished;
-    Ok(answer.without_share_of_noise())
+    Ok(answer)
 }
 
 /// Only the components, equal to those of [`answer()`] for the rank of the question, which no test finds here.
@@ -230,16 +258,6 @@ fn plain(matrix: &DMatrix<f64>, rank: Rank, facts: Answer) -> Result<Answer, Ans
 }
 
 impl Answer {
-    /// A prediction is of what stands out, and of nothing else is anything known: where nothing does, it has no share.
-    fn without_share_of_noise(mut self) -> Self {
-        if self.standing_out().is_empty()
-            && let Some(predicted) = &mut self.trust.predicted
-        {
-            predicted.share_found = None;
-        }
-        self
-    }
-
     /// The span of the reference's components, and the comparison with them.
     fn comparison(
         &self,

@@ -12,11 +12,9 @@ use crate::problem::{Problem, Reason};
 use crate::store::TaskReports;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
-use ldp_pca::internal::recovery::{Denoised, Denoising, RankTest};
+use ldp_pca::internal::recovery::{Denoised, Denoising, answer_by};
 use ldp_pca::internal::waves::{RefineError, RefinedFacts, refined_answer};
-use ldp_pca::recovery::{
-    self, AnswerError, Method, Part, Question, Rank, RecoveryError, Reports, Step, Stop, Unfinished,
-};
+use ldp_pca::recovery::{self, Method, Part, Question, Rank, RecoveryError, Reports, Step, Stop, Unfinished};
 use ldp_pca::task::Task;
 
 /// The most components whose error is predicted: the prediction takes longer than a decomposition for many.
@@ -71,8 +69,7 @@ impl Answer {
     pub(super) fn to(wanted: &Question, reports: &dyn TaskReports, deadline: Instant) -> Result<Self, Problem> {
         let (aggregate, covariance) = estimate(reports)?;
         let (sums, rank) = (Reports::one(&aggregate, reports.task()), wanted.rank.value());
-        let is_few = rank <= PREDICTED && rank < reports.task().dimension();
-        let predict = wanted.penalty.is_none() && is_few;
+        let predict = wanted.penalty.is_none() && rank <= PREDICTED && rank < reports.task().dimension();
         let mut watch = |step: &Step| {
             // The simpler methods belong to an answer, whatever the time.
             if Instant::now() < deadline || *step == Step::Beginning(Part::Baselines) {
@@ -81,28 +78,11 @@ impl Answer {
                 ControlFlow::Break(Stop::OutOfTime)
             }
         };
-        let mut ask = |find_rank: bool| {
-            let question = Question { find_rank, predict, test_rank: true, ..wanted.clone() };
-            recovery::answer(&question, sums, &covariance, &mut watch)
-        };
-        let answer = match wanted.find_rank.then(|| ask(true)) {
-            None | Some(Err(AnswerError::Recovery(RecoveryError::NoComponent { .. }))) => {
-                let mut answer = ask(false).map_err(Problem::internal)?;
-                // It is an answer without the test, too.
-                answer.missing.unfinished.retain(|unfinished| unfinished.part != Part::Rank);
-                // What was found of the rank holds above 2,000 features and beyond the deadline, too: it ends with the
-                // first component.
-                if wanted.find_rank && answer.trust.rank_test.is_none() {
-                    let test = RankTest::new(covariance.matrix(), &covariance.noise_law());
-                    answer.trust.rank_test = Some(test.map_err(Problem::internal)?);
-                    if let Some(predicted) = &mut answer.trust.predicted {
-                        predicted.share_found = None;
-                    }
-                }
-                answer
-            }
-            Some(answer) => answer.map_err(Problem::internal)?,
-        };
+        let question = Question { predict, test_rank: true, ..wanted.clone() };
+        let answer = answer_by(&question, sums, &covariance, &mut watch, |test| Ok(test.rank().unwrap_or(wanted.rank)));
+        let mut answer = answer.map_err(Problem::internal)?;
+        // With a number as the rank it is an answer without the test, too.
+        answer.missing.unfinished.retain(|unfinished| wanted.find_rank || unfinished.part != Part::Rank);
         match answer.missing.unfinished.iter().find_map(late) {
             Some(late) => Err(late),
             None => Self::new(answer, reports.task(), None),
@@ -167,6 +147,8 @@ fn late(unfinished: &Unfinished) -> Option<Problem> {
 
 #[cfg(test)]
 mod tests {
+    use ldp_pca::recovery::AnswerError;
+
     use super::*;
 
     #[test]
