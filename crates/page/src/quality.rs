@@ -173,7 +173,8 @@ fn planned(task: &Task, answer: &Answer) -> Option<Vec<(u64, f64)>> {
 
 /// The patterns that stand out, as the spectrum of a population.
 fn spectrum(answer: &Answer) -> Option<Spectrum> {
-    let signals: Vec<f64> = answer.found.variances.as_ref()?.iter().copied().flatten().collect();
+    let variances = answer.found.variances.as_ref()?;
+    let signals: Vec<f64> = answer.standing_out().into_iter().filter_map(|index| variances[index]).collect();
     if !(1..=MOST_PLANNED).contains(&signals.len()) {
         return None;
     }

@@ -186,6 +186,17 @@ fn patterns_that_a_test_does_not_find_are_none_and_those_beyond_the_ones_asked_f
 }
 
 #[test]
+fn more_people_are_planned_for_what_a_test_finds() {
+    let planned = |variances| {
+        let answer = with_test(answer(NAMES, variances), 1);
+        quality::more_people(&task(NAMES), &answer).into_string()
+    };
+    let one = planned([Some(0.4), None]);
+    assert!(one.contains("What more people would show"), "{one}");
+    assert_eq!(planned([Some(0.4), Some(0.2)]), one);
+}
+
+#[test]
 fn what_is_expected_is_of_what_stands_out() {
     let answer = || answer(NAMES, [Some(0.4), Some(0.2)]);
     let many = page(NAMES, &predicted(answer(), &[0.4, 0.2], 1_000_000), None);
