@@ -80,8 +80,8 @@ class Confidence(Answer):
     lower, upper, median : float
         Of ``||sin Theta||_F^2``.
     components : list of dict
-        For each component its ``eigenvalue`` corrected for the noise, whether it is ``distinguishable`` from noise,
-        and the interval from ``lower`` to ``upper`` of the share that is missed.
+        For each component its ``eigenvalue`` corrected for the noise, whether its direction is ``distinguishable``
+        from one of noise, and the interval from ``lower`` to ``upper`` of the share that is missed.
     support_stability : ndarray of shape (d,)
         For every feature, the share of replicates that have it in their support.
     loading_errors : ndarray of shape (rank, d)
@@ -278,8 +278,8 @@ class Recovery(_Comparable):
         does not find. Data without structure exceed ``noise_edge``, which is that of noise beside no variance; it is
         here too where no test knows more.
     standing_out : list of int
-        The components that stand out, from 0: above the noise, and none from the first on that the rank test does not
-        find. Of two waves those above ``edge``.
+        The components that stand out, from 0: those that the rank test finds, in whose place sparse ones stand, and
+        where there is none those above the noise. Of two waves those above ``edge``.
     mean : Mean or None
         Of a task with centring: the components are then of the covariance about it. Without, they are of second
         moments about zero, and a mean away from zero is the first of them.
@@ -503,13 +503,12 @@ class Recovery(_Comparable):
         said = f"{len(self.standing_out)} of {self.rank} stand out"
         if not self.standing_out and self.rank < self.dimension:
             said += ": nothing that is known is found"
-        # The rank test is of plain components.
-        if self.method != "pca":
-            return [said]
         if (more := self._all_standing - self.rank) > 0:
             said += f", as do {more} that were not asked for"
         if self.rank_test is None or not self.rank_test["components"]:
             return [said]
+        if self.method != "pca":
+            return [f"{said} (by the rank test of plain components, in whose place these stand)"]
         tested = [component["p_value"] for component in self.rank_test["components"][: self.rank]]
         shown = ["< 0.001" if p_value < 0.001 else f"{p_value:.3f}" for p_value in tested]
         # Of many all before the last are small.
@@ -563,7 +562,8 @@ def numbered(components: list[int]) -> str:
 def _warn_of_noise(recovery: Recovery) -> None:
     if recovery.noise:
         of_sparse = f"reaches a variance of {recovery.edge:.3g} on so many features"
-        reach = "gives as much in 5 % of collections or more" if recovery.method == "pca" else of_sparse
+        is_tested = recovery.method == "pca" or recovery.rank_test
+        reach = "gives as much in 5 % of collections or more" if is_tested else of_sparse
         of_mean = (
             f"the first component {' and '.join(recovery.marks_of_mean)}, and may be the mean, which hides the others: "
             "give each column its offset in the schema (the middle of its scale), and the task centring=True. If it is "

@@ -171,6 +171,12 @@ def test_sparse_components_are_those_of_the_command_line(command, written, aggre
         assert {**point, "scores": point["scores"].tolist()} == other
 
 
+def test_the_rank_test_decides_what_is_noise_whatever_a_penalty_leaves(aggregate: Aggregate) -> None:
+    found = recover(aggregate, "auto", sparse=True, penalty=1e3)
+    assert (found.noise, found.standing_out) == ([], list(range(found.rank)))
+    assert f"{found.rank} of {found.rank} stand out (by the rank test of plain components, in whose" in repr(found)
+
+
 def test_path_and_simpler_methods_are_those_of_the_command_line(command, written, aggregate: Aggregate) -> None:
     answer = command("recover", *written, "--rank", 2, "--sparse", "--path=5")
     recovery = recover(aggregate, 2, sparse=True, path=5, baselines=True)

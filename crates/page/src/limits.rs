@@ -116,7 +116,7 @@ fn numbers(task: &Task, answer: &Answer) -> Vec<(&'static str, String)> {
     }
     if let Some(test) = &trust.rank_test {
         let p_values = test.components.iter().map(|component| format!("{:.3}", component.p_value));
-        rows.push(("p-values of the components, one after the other", p_values.collect::<Vec<_>>().join(", ")));
+        rows.push(("p-values of plain components, one after the other", p_values.collect::<Vec<_>>().join(", ")));
     }
     if !missing.unfinished.is_empty() {
         let parts = missing.unfinished.iter().map(|unfinished| unfinished.part.to_string());

@@ -154,7 +154,7 @@ impl Answer {
         // With the first that was not asked for, which may be tied with the last that was.
         let next = gap.and_then(|gap| Some(eigenvalues.last()? - gap));
         let leading: Vec<f64> = eigenvalues.iter().copied().chain(next).collect();
-        let above = law.standing_out(&leading, trace);
+        let above = self.standing(|| law.standing_out(&leading, trace));
         let standing = |(index, &observed): (usize, &f64)| {
             let square = if index < rank { mean_square(index) } else { 0.0 };
             let eigenvalue = split.eigenvalue_along(index, observed, law, square);
@@ -169,7 +169,8 @@ impl Answer {
         (components, ties)
     }
 
-    /// The sparse components that stand out from the noise: on their rows is as much of it as in so many features.
+    /// The sparse components that stand out from the noise: on their rows is as much of it as in so many features. One
+    /// that the test of plain ones finds may be below it.
     fn sparse_without_noise(
         &self,
         law: &NoiseLaw,
@@ -181,11 +182,12 @@ impl Answer {
         let rest = trace - eigenvalues.iter().sum::<f64>();
         let level = rest / dimension.saturating_sub(*rank).max(1) as f64;
         let bulk = law.bulk(level, support.saturating_sub(*rank).max(1));
-        let edge = self.edge();
+        let is_above = |value: &&f64| **value > self.edge() && **value > bulk.edge();
+        let standing = self.standing(|| eigenvalues.iter().take_while(is_above).count());
         let above = |(index, &value): (usize, &f64)| {
             let excess = law.excess(mean_square(index));
-            let eigenvalue = bulk.eigenvalue_along(value, excess).filter(|_| value > edge)?;
-            Some(Along { eigenvalue, excess })
+            let eigenvalue = bulk.eigenvalue_along(value, excess).unwrap_or_else(|| bulk.threshold().min(value));
+            (index < standing).then_some(Along { eigenvalue, excess })
         };
         eigenvalues.iter().enumerate().map(above).collect()
     }

@@ -38,7 +38,8 @@ pub struct Found {
     /// covariance.
     pub eigenvalues: Vec<f64>,
     /// Variances along the components without the bias of the noise, where its law is known: estimates of the
-    /// population's, none for a component that is not above the noise. In the units of the covariance.
+    /// population's, none for a component that the rank test does not find, or where there is none, that is not above
+    /// the noise. In the units of the covariance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variances: Option<Vec<Option<f64>>>,
     /// Trace of the debiased covariance, from what the reports say of the records' lengths where there is no centring.

@@ -149,10 +149,10 @@ fn answer_of_rank(
     let Source { reports, covariance } = source;
     let (matrix, law, mean) = (covariance.matrix(), covariance.noise_law(), source.mean());
     let mut work = Work { question, source, watch: Watched::new(watch) };
-    let mut answer = work.components()?.without_noise(&law, &mean);
+    let mut answer = work.components()?;
     answer.trust.rank_test = test;
     if answer.found.status() == SolverStatus::Cancelled {
-        return Ok(answer);
+        return Ok(answer.without_noise(&law, &mean));
     }
     let compared = question.held_out == HeldOutUse::Choose && question.penalty.is_none();
     if question.held_out != HeldOutUse::Nothing && !compared {
@@ -165,7 +165,6 @@ fn answer_of_rank(
         if question.baselines.decompose(matrix.nrows()) && work.watch.begin(Part::Baselines, Some(METHODS)) {
             answer.add_baselines(matrix)?;
         }
-        answer.add_support_conditions(matrix)?;
     }
     let pull = |hostile| HostilePull::new(hostile, answer.asked.records, |count| covariance.pull(reports, count));
     answer.trust.hostile = question.hostile.map(pull);
@@ -175,6 +174,9 @@ fn answer_of_rank(
         answer.trust.rank_test = Some(test);
         work.watch.unfinished.extend(untested);
     }
+    // The test decides which components are noise.
+    answer = answer.without_noise(&law, &mean);
+    answer.add_support_conditions(matrix)?;
     if question.predict && When::Quick.decompose(matrix.nrows()) {
         let predicted = predict_from_estimate(covariance, question.rank)?;
         // It is of what stands out, and of nothing else is anything known: where nothing does, it has no share.
@@ -194,7 +196,8 @@ fn answer_of_rank(
     Ok(answer)
 }
 
-/// Only the components, equal to those of [`answer()`] for the rank of the question, which no test finds here.
+/// Only the components, equal to those of [`answer()`] for the rank of the question. No test finds it here, or which of
+/// them are noise.
 ///
 /// # Errors
 /// [`AnswerError::Penalty`], [`AnswerError::Recovery`].
@@ -346,22 +349,32 @@ impl Answer {
         self.found.variances.clone().unwrap_or_else(by_edge)
     }
 
-    /// The components that stand out, by their index from 0: above the noise, and none from the first on that the rank
-    /// test does not find.
+    /// The components that stand out, by their index from 0: those that the rank test finds, and beyond what it tested
+    /// those above the noise.
     #[must_use]
     pub fn standing_out(&self) -> Vec<usize> {
         let above = self.variances_above();
+        let standing = self.standing(|| above.iter().flatten().count());
+        (0..standing.min(above.len())).collect()
+    }
+
+    /// How many components stand out: as many as the rank test finds, and if it did not come to an end, as many as
+    /// `untested` says.
+    ///
+    /// *Assumption*: sparse components stand in the place of the plain ones, of which the test is. They divide the same
+    /// variance otherwise, so that of one may be below what noise reaches. *Effect*: with too large a penalty one that
+    /// counts may have little of the direction that stands out, as a plain one hardly above the noise has.
+    fn standing(&self, untested: impl FnOnce() -> usize) -> usize {
+        let Some(test) = &self.trust.rank_test else { return untested() };
+        let found = test.standing_out();
         // Where all that were tested stand out, nothing is known of the next.
-        let tested = self.trust.rank_test.as_ref().map(|test| (test.standing_out(), test.components.len()));
-        let most = tested.filter(|(standing, count)| standing < count).map_or(above.len(), |(standing, _)| standing);
-        (0..most.min(above.len())).filter(|&index| above[index].is_some()).collect()
+        if found < test.components.len() { found } else { untested().max(found) }
     }
 
     /// How many components stand out, those beyond the ones asked for too, as far as that is known.
     #[must_use]
     pub fn all_standing(&self) -> usize {
-        let tested = self.trust.rank_test.as_ref().map(RankTest::standing_out);
-        tested.filter(|tested| *tested > self.asked.rank).unwrap_or_else(|| self.standing_out().len())
+        self.standing(|| self.standing_out().len())
     }
 
     /// The edge of the noise over the rest, once nothing stands out any more. The edge of noise beside no variance,

@@ -105,6 +105,45 @@ fn no_more_components_stand_out_than_their_test_finds() {
     assert_eq!(found.buried(), 2);
 }
 
+/// One statement in the variances, the count and the warning, whatever the penalty leaves of the variance.
+#[test]
+fn sparse_components_are_noise_only_where_the_test_of_plain_ones_says_so() {
+    let collected = Collected::new(None);
+    let law = collected.covariance.noise_law();
+    let question = Question { test_rank: true, ..sparse(PenaltyChoice::Value(Penalty::new(0.02).unwrap())) };
+    let tested = collected.answer(&question).unwrap();
+    let test = tested.trust.rank_test.clone().unwrap();
+    assert_eq!((test.standing_out(), test.components.len()), (1, 2));
+    let (mut none, mut first) = (test.clone(), test.clone());
+    none.components[0].p_value = 0.5;
+    first.components.truncate(1);
+    for (eigenvalue, test, stands) in [
+        // Below every edge, and above.
+        (1e-6, Some(&test), true),
+        (1e-6, Some(&first), true),
+        (1e-6, Some(&none), false),
+        (1e-6, None, false),
+        (0.9, Some(&test), true),
+        (0.9, Some(&none), false),
+        (0.9, None, true),
+    ] {
+        let mut found = tested.clone();
+        (found.found.eigenvalues, found.trust.rank_test) = (vec![eigenvalue], test.cloned());
+        let found = found.without_noise(&law, &[]);
+        let variance = found.found.variances.as_ref().unwrap()[0];
+        assert_eq!((variance.is_some(), found.standing_out().len()), (stands, usize::from(stands)));
+        assert_eq!(found.trust.variance_errors.as_ref().unwrap()[0].is_some(), stands);
+        assert!(variance.is_none_or(|variance| variance <= eigenvalue), "{variance:?}");
+    }
+    // From reports to the answer, with one feature left too.
+    for penalty in [0.02, 0.3] {
+        let choice = PenaltyChoice::Value(Penalty::new(penalty).unwrap());
+        let found = collected.answer(&Question { find_rank: true, ..sparse(choice) }).unwrap();
+        assert_eq!((found.asked.rank, found.standing_out(), found.buried()), (1, vec![0], 0), "{penalty}");
+        assert!(found.found.variances.unwrap()[0].is_some(), "{penalty}");
+    }
+}
+
 /// The test is made once, and what follows is the answer to the rank that was given.
 #[test]
 fn where_nothing_stands_out_there_is_what_was_given_and_no_share_is_predicted() {

@@ -31,7 +31,7 @@ pub struct Trust {
     /// How far hostile reports can have moved the eigenvalues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hostile: Option<HostilePull>,
-    /// The test of how many components stand out.
+    /// The test of how many components stand out: of plain ones, in whose place others stand.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank_test: Option<RankTest>,
     /// The variance that methods capture in reports that they have not seen.
@@ -120,7 +120,7 @@ pub struct Confidence {
 pub struct ComponentInterval {
     /// The true variance, estimated: corrected for the noise.
     pub eigenvalue: f64,
-    /// Whether the component can be distinguished from noise.
+    /// Whether its direction can be distinguished from one of noise. If not, the interval ends at 1.
     pub distinguishable: bool,
     /// For the share of the true component that is missed.
     #[serde(flatten)]

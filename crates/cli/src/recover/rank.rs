@@ -1,7 +1,7 @@
 //! The number of components: given, or found by a test of one after the other.
 
 use ldp_pca::internal::recovery::{RankTest, TestedComponent};
-use ldp_pca::recovery::{Asked, Rank};
+use ldp_pca::recovery::{Asked, Method, Rank};
 
 use super::share::Unit;
 use crate::parameters;
@@ -51,12 +51,13 @@ pub(super) fn tested(test: &RankTest, asked: &Asked, unit: Unit, details: bool) 
         None if next == dimension => format!("component {next} is the last, with no other beside it"),
         None => format!("component {next} was not tested"),
     };
+    let of = if asked.method == Method::Pca { "" } else { "; tested are plain components, in whose place these stand" };
     if !details {
-        return Some(format!("rank        {found}: {why}\n"));
+        return Some(format!("rank        {found}: {why}{of}\n"));
     }
     let before = if rank == 0 { "and less than" } else { "and each before it less than" };
     let needed = if rank == 0 { " is needed" } else { "" };
-    let mut text = format!("rank        {found}: {why}, {before} {}{needed}\n", test.level);
+    let mut text = format!("rank        {found}: {why}, {before} {}{needed}{of}\n", test.level);
     let mut heads = vec![("component", Left), ("eigenvalue", Right), ("noise alone", Right), ("p", Right)];
     let is_held_out = test.components.iter().any(|component| component.gained.is_some());
     heads.extend(is_held_out.then_some(("held out adds (95 %)", Left)));
@@ -98,7 +99,25 @@ fn p_value(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use ldp_pca::recovery::Answer;
+
     use super::*;
+
+    #[test]
+    fn a_test_of_plain_components_says_so_beside_others() {
+        let tested = |method| {
+            let first = TestedComponent { eigenvalue: 0.5, rest: 0.2, noise_edge: 0.3, p_value: 0.0005, gained: None };
+            let components = vec![first, TestedComponent { p_value: 0.4, ..first }];
+            let test = RankTest { level: 0.05, draws: 1999, components };
+            let mut answer = Answer::default();
+            (answer.asked.method, answer.asked.dimension) = (method, 6);
+            tested(&test, &answer.asked, Unit::of(&answer), false).unwrap()
+        };
+        let plain = "rank        1 component stands out: component 2 has p = 0.400, and each before it less than 0.05";
+        assert_eq!(tested(Method::Pca), format!("{plain}\n"));
+        let others = format!("{plain}; tested are plain components, in whose place these stand\n");
+        assert_eq!([Method::Fantope, Method::SoftThreshold].map(tested), [others.clone(), others]);
+    }
 
     #[test]
     fn p_values_have_three_places() {

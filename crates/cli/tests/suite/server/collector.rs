@@ -106,7 +106,7 @@ fn a_browser_shows_the_list_and_the_results_with_the_token_as_its_password() {
     }
     // A rank leads to downloads of the same one.
     let two = shown(&server, &format!("{report}?rank=2"), &[COLLECTOR_PASSWORD]);
-    for part in ["href=\"components.csv?rank=2\"", "p-values of the components"] {
+    for part in ["href=\"components.csv?rank=2\"", "p-values of plain components"] {
         assert!(two.text().contains(part), "{part} is not in {}", two.text());
     }
     // Programs have what they had.

@@ -60,7 +60,7 @@ fn a_method_that_is_chosen_a_path_and_simpler_methods_are_the_library_s() {
     let covariance = Covariance::estimate(&aggregate, &task()).unwrap();
     let asked = task();
     let collected = Reports::one(&aggregate, &asked);
-    let plain = Question { predict: true, ..Question::new(Rank::new(2).unwrap()) };
+    let plain = Question { predict: true, test_rank: true, ..Question::new(Rank::new(2).unwrap()) };
     let penalty = Some(PenaltyChoice::default());
     let mut methods = vec![];
     for (query, question) in [
@@ -129,6 +129,8 @@ fn the_number_of_components_is_left_to_the_test_which_may_find_noise_alone() {
         for part in ["rank", "method", "components", "variances", "held_out", "predicted"] {
             assert_eq!(found.get(part), expected.get(part), "{part} of {query}");
         }
+        // What was found by the test is noise in no method.
+        assert!(found["variances"].as_array().unwrap().iter().all(Value::is_number), "{found}");
     }
     server.recovery(&task(), "rank=auto&refined=true").refused(400, "bad-query", &["a 'rank' that is a number"]);
 }
