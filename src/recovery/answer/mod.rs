@@ -403,12 +403,12 @@ impl Answer {
     }
 
     /// What speaks for the first component of second moments about zero being the mean, in words about it; nothing for
-    /// components about the mean, or below the noise.
+    /// components about the mean, or where none stands out.
     #[must_use]
     pub fn marks_of_mean(&self) -> Vec<String> {
         let (Asked { centred, dimension, feature_names, .. }, found) = (&self.asked, &self.found);
         let Some(loadings) = found.components.first() else { return vec![] };
-        if *centred || *dimension == 1 || found.eigenvalues[0] <= self.edge() {
+        if *centred || *dimension == 1 || self.standing_out().is_empty() {
             return vec![];
         }
         let share = self.whole().and(found.explained_variance.as_ref()).map(|shares| shares[0]);

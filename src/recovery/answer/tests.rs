@@ -99,6 +99,11 @@ fn no_more_components_stand_out_than_their_test_finds() {
     let mut found = Collected::new(None).answer(&question).unwrap();
     found.found.variances = Some(vec![Some(0.5); 2]);
     assert_eq!((found.standing_out(), found.buried()), (vec![0], 1));
+    // One feature alone may be the mean, if it is no noise.
+    found.found.components[0] = (0..DIMENSION).map(|row| if row == 0 { 1.0 } else { 0.0 }).collect();
+    assert!(!found.marks_of_mean().is_empty());
+    found.trust.rank_test.as_mut().unwrap().components[0].p_value = 0.5;
+    assert!(found.standing_out().is_empty() && found.marks_of_mean().is_empty());
     found.trust.rank_test.as_mut().unwrap().components.clear();
     assert_eq!((found.standing_out(), found.buried()), (vec![0, 1], 0));
     (found.found.variances, found.trust.noise_edge) = (None, f64::MAX);

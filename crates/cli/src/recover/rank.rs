@@ -113,7 +113,7 @@ mod tests {
             (answer.asked.method, answer.asked.dimension) = (method, 6);
             tested(&test, &answer.asked, Unit::of(&answer), false).unwrap()
         };
-        let plain = "rank        1 component stands out: component 2 has p = 0.400, and each before it less than 0.05";
+        let plain = "rank        1 component stands out: component 2 has p = 0.400";
         assert_eq!(tested(Method::Pca), format!("{plain}\n"));
         let others = format!("{plain}; tested are plain components, in whose place these stand\n");
         assert_eq!([Method::Fantope, Method::SoftThreshold].map(tested), [others.clone(), others]);
