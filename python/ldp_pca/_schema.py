@@ -67,7 +67,8 @@ def infer_schema(
     -----
     SchemaWarning
         For each column that looks odd: named like an identifier, constant, with texts among its numbers, with numbers
-        that begin with 0 as codes do, or with a few numbers that set its scale.
+        that begin with 0 as codes do, or with a few numbers that set its scale. One names all columns that are ignored
+        because they have only missing values or zeros.
     """
     for parameter, named in (("ignore", ignore), ("categorical", categorical)):
         if isinstance(named, str):

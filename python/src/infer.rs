@@ -50,10 +50,12 @@ pub(crate) fn _infer_schema(
     }
     let inferred = inference.finish().map_err(raised)?;
     let mut odd: Vec<String> = inferred.warnings.iter().map(ToString::to_string).collect();
-    let mut columns = inferred.schema.columns().to_vec();
-    for (column, declared) in columns.iter_mut().zip(declared) {
-        odd.extend(declare(column, declared, &options));
+    if !inferred.always_zero.is_empty() {
+        let names = inferred.always_zero.join(", ");
+        odd.push(format!("columns with only zeros or missing values are ignored: {names}; give a sample with values"));
     }
+    let mut columns = inferred.schema.columns().to_vec();
+    odd.extend(columns.iter_mut().zip(declared).filter_map(|(column, declared)| declare(column, declared, &options)));
     Ok((Schema::new(columns).map_err(raised)?.to_json(), odd))
 }
 

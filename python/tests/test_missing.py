@@ -266,12 +266,19 @@ def test_estimators_take_what_is_missing_for_zero(kind: Any, radius: float | Non
 def test_a_schema_is_read_past_missing_values() -> None:
     frame = pd.DataFrame({"age": [1, None, -4.0], "plan": ["a", None, "b"], "none": [None] * 3, "full": [1, 2, 4]})
     table = pa.Table.from_pandas(frame, preserve_index=False)
-    expected = infer_schema(frame)
+    told = "only zeros or missing values are ignored: none; give"
+    with pytest.warns(ldp_pca.SchemaWarning, match=told):
+        expected = infer_schema(frame)
+    for form in (table, pl.from_arrow(table)):
+        with pytest.warns(ldp_pca.SchemaWarning, match=told):
+            assert infer_schema(form) == expected
+    with pytest.warns(ldp_pca.SchemaWarning, match=told):
+        other = infer_schema(frame, unseen="other")
+    # A column that is to be ignored needs no word: warnings are errors here.
+    assert infer_schema(frame, ignore=["none"]) == expected
     assert [column["type"] for column in expected["columns"]] == ["numeric", "categorical", "ignored", "numeric"]
     assert expected["columns"][0]["scale"] == 2.5
     assert expected["columns"][1] == {"name": "plan", "type": "categorical", "values": ["a", "b"], "unseen": "zero"}
-    assert infer_schema(table) == infer_schema(pl.from_arrow(table)) == expected
-    other = infer_schema(frame, unseen="other")
     assert other["columns"][1]["values"] == ["a", "b", "other"]
     assert len(Randomizer(Task(other, epsilon=1.0)).randomize(frame)) == 3
     numbers = np.array([[1.0, 5.0], [NAN, 7.0], [-4.0, math.inf]])
