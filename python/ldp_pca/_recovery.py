@@ -279,7 +279,9 @@ class Recovery(_Comparable):
         here too where no test knows more.
     standing_out : list of int
         The components that stand out, from 0: those that the rank test finds, in whose place sparse ones stand, and
-        where there is none those above the noise. Of two waves those above ``edge``.
+        where there is none those above the noise. Of two waves those above ``edge``. Under unit norm, independent
+        columns that are skewed or rare may stand out, since bounding makes a large value of one column shrink the
+        others.
     mean : Mean or None
         Of a task with centring: the components are then of the covariance about it. Without, they are of second
         moments about zero, and a mean away from zero is the first of them.
