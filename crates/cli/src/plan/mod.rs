@@ -163,7 +163,8 @@ impl Plan {
         drop(spinner);
         parameters::warn_of(&plan.guarantee);
         parameters::warn_of_delta(self.shuffled);
-        let (notes, plot) = (planner.notes(), self.plot.clone());
+        let (mut notes, plot) = (planner.notes(), self.plot.clone());
+        notes.extend(sample.as_ref().and_then(SampleResult::note));
         let result = PlanResult { plan, shares_at_target, notes, waves, clipping, sample, about, plot };
         if let Some(path) = &self.plot {
             let points = curve(&planner, &result.plan)?;

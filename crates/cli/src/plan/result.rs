@@ -21,7 +21,7 @@ pub(super) struct PlanResult {
     /// The shares that the reports for the target find, and those of shuffled ones, in the text alone.
     #[serde(skip)]
     pub(super) shares_at_target: [Option<f64>; 2],
-    /// What to know of the stated spectrum.
+    /// What to know of the stated spectrum, or of the sample.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) notes: Vec<String>,
     /// With `--waves 2`.

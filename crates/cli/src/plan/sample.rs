@@ -50,6 +50,8 @@ struct Tried {
     mean_share: f64,
     /// The share of records that have only zeros.
     empty_share: f64,
+    /// The share of all squared lengths of the records as encoded that the longest hundredth of them has.
+    longest_share: f64,
     /// The distance of PCA of all bounded records of the sample from ordinary PCA: about the mean, of the records as
     /// encoded.
     bounding_error: f64,
@@ -116,21 +118,17 @@ impl Encoded {
         [Some(own), unit_norm, clip].into_iter().flatten().collect()
     }
 
-    /// The second moments of the records for every bounding, and how many of the records have only zeros.
-    fn bounded(&self, path: &Path, boundings: &[Bounding], reading: &Reading) -> Result<(Vec<SecondMoment>, u64)> {
+    /// The second moments of the records for every bounding.
+    fn bounded(&self, path: &Path, boundings: &[Bounding], reading: &Reading) -> Result<Vec<SecondMoment>> {
         let moment = |bounding: &Bounding| SecondMoment::new(self.task.dimension(), bounding.covariance_scale());
-        let (mut moments, mut empty): (Vec<SecondMoment>, u64) = (boundings.iter().map(moment).collect(), 0);
+        let mut moments: Vec<SecondMoment> = boundings.iter().map(moment).collect();
         records::read(path, self.task.schema(), reading, |features| {
-            let mut has_only_zeros = true;
             for (moment, &bounding) in moments.iter_mut().zip(boundings) {
-                let record = BoundedRecord::new(features.clone(), bounding)?;
-                has_only_zeros &= record.coordinates().iter().all(|&value| value == 0.0);
-                moment.add(&record);
+                moment.add(&BoundedRecord::new(features.clone(), bounding)?);
             }
-            empty += u64::from(has_only_zeros);
             Ok(())
         })?;
-        Ok((moments, empty))
+        Ok(moments)
     }
 }
 
@@ -152,8 +150,11 @@ pub(super) fn try_settings(
     let mut settings: Vec<(Tried, Planner)> = vec![];
     for of_schema in &encoded {
         let boundings = of_schema.boundings();
-        let (moments, empty) = of_schema.bounded(path, &boundings, reading)?;
-        let empty_share = empty as f64 / of_schema.lengths.len() as f64;
+        let moments = of_schema.bounded(path, &boundings, reading)?;
+        let lengths = &of_schema.lengths;
+        let empty_share = lengths.partition_point(|length| *length == 0.0) as f64 / lengths.len() as f64;
+        let square = |lengths: &[f64]| lengths.iter().map(|length| length * length).sum::<f64>();
+        let longest_share = square(&lengths[lengths.len() - lengths.len().div_ceil(100)..]) / square(lengths);
         for (moments, bounding) in moments.iter().zip(boundings) {
             let mean_share = mean_share(moments);
             for centring in [task.centring(), other_centring] {
@@ -172,6 +173,7 @@ pub(super) fn try_settings(
                     centred: centring.is_some(),
                     mean_share,
                     empty_share,
+                    longest_share,
                     bounding_error: sin_theta_squared(&bounded, &of_schema.ordinary)?,
                     bounding_share_found: share_found(&bounded, &of_schema.ordinary, &of_schema.covariance)?,
                     noise_error: predicted.sin_theta_squared,
@@ -187,21 +189,19 @@ pub(super) fn try_settings(
     let least =
         (0..settings.len()).min_by(|&one, &other| settings[one].together().total_cmp(&settings[other].together()));
     let best = least.filter(|&least| settings[least].together() < WORTH * settings[0].together()).unwrap_or(0);
-    let records = encoded[0].lengths.len() as u64;
-    Ok((SampleResult { records, reports, settings, best }, planners.swap_remove(0)))
+    Ok((SampleResult { records: encoded[0].lengths.len() as u64, reports, settings, best }, planners.swap_remove(0)))
 }
 
 /// The task with robust offsets and scales of the sample in its numeric columns, where it does not have them.
 fn robust(path: &Path, task: &Task, reading: &Reading) -> Result<Option<Task>> {
     let opening = reading.opening.under(task.schema(), path);
     let inferred = schema::infer(path, &opening, &InferenceOptions::default(), false)?.schema;
+    let is_numeric = |kind: &ColumnKind| matches!(kind, ColumnKind::Numeric { .. });
     let mut columns = task.schema().columns().to_vec();
-    for column in &mut columns {
-        let other = inferred.columns().iter().find(|other| other.name == column.name);
-        if let (ColumnKind::Numeric { .. }, Some(ColumnKind::Numeric { offset, scale })) =
-            (&column.kind, other.map(|other| &other.kind))
-        {
-            column.kind = ColumnKind::Numeric { offset: *offset, scale: *scale };
+    for column in columns.iter_mut().filter(|column| is_numeric(&column.kind)) {
+        let mut others = inferred.columns().iter().filter(|other| other.name == column.name);
+        if let Some(other) = others.find(|other| is_numeric(&other.kind)) {
+            column.kind.clone_from(&other.kind);
         }
     }
     if columns == task.schema().columns() {
@@ -230,6 +230,18 @@ fn spectrum(components: &Components, mean_share: f64) -> Result<Spectrum> {
 }
 
 impl SampleResult {
+    /// What to do where bounding, of the advised setting, keeps less than four fifths of the structure.
+    pub(super) fn note(&self) -> Option<String> {
+        let Tried { bounding_share_found, longest_share, .. } = &self.settings[self.best];
+        let kept = bounding_share_found.filter(|kept| *kept < 0.8)?;
+        let [kept, longest] = [kept, *longest_share].map(tenths);
+        Some(format!(
+            "bounding keeps {kept} of the structure that ordinary PCA finds, however many people take part: the \
+             longest 1 % of the records have {longest} of all squared lengths. If that is most, ordinary PCA shows \
+             little else, so take logarithms of skewed columns. If not, --details shows settings that keep more"
+        ))
+    }
+
     /// The setting that is advised, and what it gains; in `details` a table of all.
     pub(super) fn text(&self, plan: &Plan, details: bool) -> String {
         let (own, best) = (&self.settings[0], &self.settings[self.best]);
