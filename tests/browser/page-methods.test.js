@@ -43,7 +43,7 @@ async function simulated(page) {
 const says = (page, text) => page.locator("#trust-every-status").getByText(text).waitFor();
 
 test("all of them stand in one table, by whom they trust", async () => {
-  const hash = "methods.html#trust&error.trials=1&error.mechanisms=double-cap";
+  const hash = "methods.html#trust&error.seed=1&error.trials=1&error.mechanisms=double-cap";
   const { page } = await open({ hash, ...VIEWS.light });
   const asked = [];
   page.on("request", (request) => asked.push(request.url().split("/").at(-1)));
@@ -64,6 +64,8 @@ test("all of them stand in one table, by whom they trust", async () => {
   for (const { method, error, refusal } of found) {
     if (refusal === undefined) assert.ok(parsed(error) > 0 && parsed(error) < 3, `${method}: ${error}`);
   }
+  // Not by chance: records and methods draw from seed 1, so each estimate has the same error in every run. Where one
+  // takes longer than two seconds, the first of the three stands alone.
   assert.ok(parsed(row("Analyze Gauss").error) < parsed(row("DPS-PCA").error));
   assert.ok(parsed(row("DPS-PCA").error) < parsed(row("double-cap + PCA").error));
   assert.ok(parsed(row("double-cap + PCA").error) < parsed(row("Wang & Xu, Algorithm 1").error));
