@@ -9,8 +9,10 @@ use ldp_pca::task::Task;
 use ldp_pca_server::{
     LogConfig, LogFormat, Server, ServerConfig, ServerError, keep_files_private, raise_file_limit, socket_address,
 };
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 use super::error::{CliError, Result};
 use super::files;
@@ -203,17 +205,17 @@ pub(super) fn start_log(log: &LogConfig, times: bool) -> Result<()> {
     };
     let filter = if is_word {
         let level = log.level.parse::<LevelFilter>().map_err(|error| refused(&error))?;
-        EnvFilter::default().add_directive(level.into())
+        Targets::new().with_default(level)
     } else {
-        EnvFilter::try_new(&log.level).map_err(|error| refused(&error))?
+        log.level.parse::<Targets>().map_err(|error| refused(&error))?
     };
-    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    let lines = fmt().with_max_level(LevelFilter::TRACE).with_writer(std::io::stderr).with_target(false);
     let ansi = std::io::IsTerminal::is_terminal(&std::io::stderr());
     match (log.format, times) {
-        (LogFormat::Json, true) => subscriber.json().flatten_event(true).init(),
-        (LogFormat::Json, false) => subscriber.json().flatten_event(true).without_time().init(),
-        (LogFormat::Pretty, true) => subscriber.with_ansi(ansi).init(),
-        (LogFormat::Pretty, false) => subscriber.with_ansi(ansi).without_time().init(),
+        (LogFormat::Json, true) => lines.json().flatten_event(true).finish().with(filter).init(),
+        (LogFormat::Json, false) => lines.json().flatten_event(true).without_time().finish().with(filter).init(),
+        (LogFormat::Pretty, true) => lines.with_ansi(ansi).finish().with(filter).init(),
+        (LogFormat::Pretty, false) => lines.with_ansi(ansi).without_time().finish().with(filter).init(),
     }
     Ok(())
 }
