@@ -317,25 +317,14 @@ pub(super) struct Merge {
 impl Merge {
     /// Refuses a folder that is named twice: held once, it could not be opened again.
     fn check(&self) -> Result<()> {
-        let same = |one: &Path, other: &Path| {
-            fs::canonicalize(one).is_ok_and(|one| fs::canonicalize(other).is_ok_and(|other| one == other))
-        };
-        let (into, folders) = (self.into.display(), &self.folders);
-        if folders.iter().any(|folder| same(folder, &self.into)) {
-            let others: Vec<String> =
-                folders.iter().filter(|f| !same(f, &self.into)).map(|f| f.display().to_string()).collect();
-            let remedy = match others.join(" ") {
-                others if others.is_empty() => "name the folders whose reports are to be added".to_owned(),
-                others => format!("to add to it, `store merge {others} --into {into}`"),
-            };
-            return Err(CliError::Usage(format!(
-                "{into} is the folder that is added to, and is read as well: {remedy}"
-            )));
-        }
-        for (place, folder) in folders.iter().enumerate() {
-            if folders[..place].iter().any(|earlier| same(earlier, folder)) {
-                return Err(CliError::Usage(format!("{} is named twice: name each folder once", folder.display())));
+        let mut named: Vec<PathBuf> = fs::canonicalize(&self.into).into_iter().collect();
+        for folder in &self.folders {
+            let found = fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
+            if named.contains(&found) {
+                let problem = "is named twice: name each folder once, and what is added to after --into alone";
+                return Err(CliError::Usage(format!("{} {problem}", folder.display())));
             }
+            named.push(found);
         }
         Ok(())
     }
