@@ -177,11 +177,8 @@ impl Aggregator {
                 (200, _) => {
                     let IssuedIds { ids: more } = answer.document()?;
                     if more.len() != asked {
-                        let (url, found) = (&answer.url, more.len());
-                        return Err(CliError::Failed(format!(
-                            "{url} issued {} instead of {asked}",
-                            plural(found as u64, "id")
-                        )));
+                        let (url, found) = (&answer.url, plural(more.len() as u64, "id"));
+                        return Err(CliError::Failed(format!("{url} issued {found} instead of {asked}")));
                     }
                     ids.extend(more.into_iter().map(Some));
                 }

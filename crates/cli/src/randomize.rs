@@ -163,10 +163,8 @@ impl Randomize {
             note("warning: --insecure-seed makes reports that anybody can reproduce; they are not private");
         }
         let mut output = Output::create(&self.output)?;
-        let aggregator = match self.url {
-            Some(url) => Some(Aggregator::new(&url, token(self.token_file.as_deref())?)?.patient(DEFAULT_PATIENCE)),
-            None => None,
-        };
+        let aggregator = |url: String| Aggregator::new(&url, token(self.token_file.as_deref())?);
+        let aggregator = self.url.map(aggregator).transpose()?.map(|found| found.patient(DEFAULT_PATIENCE));
         let ids = match (&self.ids, &aggregator) {
             (Some(path), _) => Ids::Given(given_ids(path)?),
             (None, Some(aggregator)) => Ids::Issued(aggregator),

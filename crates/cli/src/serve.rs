@@ -154,9 +154,8 @@ impl Settings {
         config.open_recovery |= self.open_recovery;
         config.issued_ids &= !self.no_issued_ids;
         if config.data.as_os_str().is_empty() {
-            return Err(CliError::Usage(
-                "no folder for tasks and reports is given: use --data, or data in the --config file".into(),
-            ));
+            let problem = "no folder for tasks and reports is given: use --data, or data in the --config file";
+            return Err(CliError::usage(problem));
         }
         Ok(config)
     }

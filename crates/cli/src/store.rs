@@ -207,10 +207,7 @@ impl Export {
         check(&[&self.folder])?;
         let digest = choose_task(&self.folder, self.task.as_deref().unwrap_or_default())?;
         let mut output = Output::create(&self.output)?;
-        let exported = match self.write(digest, &mut output) {
-            Ok(exported) => exported,
-            Err(error) => return Err(output.closed().unwrap_or(error)),
-        };
+        let exported = self.write(digest, &mut output).map_err(|error| output.closed().unwrap_or(error))?;
         output.finish()?;
         self.told.note("store-export", Some(&digest.to_string()), exported.reports)?;
         let lost = exported.lost;
@@ -281,10 +278,8 @@ impl Restore {
         let mut tasks: Vec<TaskDigest> = deleted.into_iter().map(|(task, _)| task).collect();
         tasks.sort();
         tasks.dedup();
-        let task = match self.digest.parse::<TaskDigest>() {
-            Ok(task) => task,
-            Err(_) => choose(&tasks, &self.digest, "deleted tasks", "its digest")?,
-        };
+        let whole = self.digest.parse::<TaskDigest>();
+        let task = whole.or_else(|_| choose(&tasks, &self.digest, "deleted tasks", "its digest"))?;
         let restored = maintenance::restore(&self.folder, task).map_err(CliError::failed)?;
         self.told.note("store-restore", Some(&restored.task), restored.reports)?;
         self.told.format.print_laid_out(&restored, |restored| {
@@ -378,12 +373,10 @@ fn check(folders: &[&Path]) -> Result<()> {
         () if !folder.join("tasks").is_dir() => Some("no aggregator has kept tasks in it"),
         () => None,
     };
-    match folders.iter().find_map(|&folder| Some((folder, problem(folder)?))) {
-        Some((folder, problem)) => {
-            Err(CliError::file(folder, format!("{problem}: give the folder of `ldp-pca serve --data`")))
-        }
-        None => Ok(()),
-    }
+    let bad = folders.iter().find_map(|&folder| Some((folder, problem(folder)?)));
+    bad.map_or(Ok(()), |(folder, problem)| {
+        Err(CliError::file(folder, format!("{problem}: give the folder of `ldp-pca serve --data`")))
+    })
 }
 
 /// Runs some work, with a progress bar over the bytes that it reads.

@@ -124,10 +124,8 @@ impl Demo {
             server.show_relay(port.local_addr().map_err(CliError::failed)?);
         }
         let (stop, stopping) = tokio::sync::oneshot::channel::<()>();
-        let serving = runtime.spawn(server.serve(async {
-            // A dropped sender means the same as a message.
-            let _ = stopping.await;
-        }));
+        // A dropped sender means the same as a message.
+        let serving = runtime.spawn(server.serve(async { stopping.await.unwrap_or(()) }));
         print_line(format_args!("aggregator  {address}"))?;
         print_line(format_args!("task        {}", task.digest()))?;
         print_line(format_args!("guarantee   {}", task.guarantee()))?;

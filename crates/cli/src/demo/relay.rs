@@ -43,10 +43,8 @@ impl Relaying {
         let relay = runtime.block_on(Relay::bind(config, Some(port))).map_err(CliError::failed)?;
         let url = format!("http://{}", relay.local_addr());
         let (stop, stopping) = oneshot::channel::<()>();
-        let serving = runtime.spawn(relay.serve(async {
-            // A dropped sender means the same as a message.
-            let _ = stopping.await;
-        }));
+        // A dropped sender means the same as a message.
+        let serving = runtime.spawn(relay.serve(async { stopping.await.unwrap_or(()) }));
         print_line(format_args!(
             "relay       {url}, batches of {BATCH}: a demo on one machine with so few hides nobody"
         ))?;

@@ -73,9 +73,8 @@ impl Change {
         let mut text = String::from(if self.created { "the aggregator does not have the task yet\n" } else { "" });
         for name in names {
             let (from, to) = (shown(before, name), shown(&self.after, name));
-            let name = printable(name);
-            text +=
-                &if from == to { format!("{name}: {from}, as now\n") } else { format!("{name}: {from}, then {to}\n") };
+            let then = if from == to { "as now".to_owned() } else { format!("then {to}") };
+            text += &format!("{}: {from}, {then}\n", printable(name));
         }
         text + "nothing was changed\n"
     }
