@@ -134,7 +134,7 @@ export class Aggregator extends Server {
       body: JSON.stringify(document),
     });
     if (!response.ok) throw new Error(`the aggregator answers ${response.status}: ${await response.text()}`);
-    return response.status === 204 ? undefined : response.json();
+    return response.json();
   }
 }
 

@@ -2,10 +2,11 @@
 //! is final.
 
 use std::cell::Cell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
 
+use clap::Args;
 use indicatif::ProgressBar;
 use ldp_pca::internal::sampling::system_rng;
 use ldp_pca::report::ReportId;
@@ -78,6 +79,26 @@ pub(super) fn needed_token(file: Option<&Path>) -> Result<String> {
     token(file)?.ok_or_else(missing)
 }
 
+/// The aggregator that a command asks as an admin.
+#[derive(Args)]
+pub(super) struct ByAdmin {
+    /// The aggregator
+    #[arg(long, value_parser = url, default_value = DEFAULT_URL)]
+    pub(super) url: String,
+    /// A file with an admin's token [default: the variable LDP_PCA_TOKEN has it]
+    ///
+    /// Such as admin.token in the aggregator's folder
+    #[arg(long, value_name = "FILE")]
+    pub(super) token_file: Option<PathBuf>,
+}
+
+impl ByAdmin {
+    /// The aggregator, with the token: an error if there is none.
+    pub(super) fn aggregator(&self) -> Result<Aggregator> {
+        Aggregator::new(&self.url, Some(needed_token(self.token_file.as_deref())?))
+    }
+}
+
 /// An aggregator, and how it is asked.
 pub struct Aggregator {
     url: String,
@@ -147,6 +168,11 @@ impl Aggregator {
     /// Asks with an empty body.
     pub fn get(&self, path: &str) -> Result<Answer> {
         self.ask("GET", path, None)
+    }
+
+    /// Deletes what is at a path.
+    pub(super) fn delete(&self, path: &str) -> Result<Answer> {
+        self.ask("DELETE", path, None)
     }
 
     /// Sends a document.

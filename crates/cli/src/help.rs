@@ -17,6 +17,7 @@ pub(super) const EXAMPLES: &Examples = &[
         "--sample public.csv --task task.json --records 50000 -o r.json"]),
     ("task norms", ["--schema schema.json --radius 100 --epsilon 1 -o norms.json",
         "--schema s.json --radius 1e4 --epsilon 0.5 -o n.json"]),
+    ("task delete", ["$ID --token-file collected/admin.token", "$ID --token-file admin.token --now --json"]),
     ("task erase", ["$ID 00112233445566778899aabbccddeeff", "$ID --ids ids.txt --token-file collected/admin.token"]),
     ("task types", ["task.json", "task.json > task.ts"]),
     ("randomize", ["survey.csv --task task.json -o reports.ldpr",

@@ -1,4 +1,4 @@
-//! The `task erase` command: single reports leave a running aggregator.
+//! The commands `task erase` and `task delete`: single reports, or a whole task, leave a running aggregator.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use ldp_pca::task::TaskDigest;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::aggregator::{self, Aggregator};
+use crate::aggregator::{Aggregator, ByAdmin, printable, token};
 use crate::error::{CliError, Result};
 use crate::files;
 use crate::output::{Format, grouped};
@@ -19,7 +19,8 @@ const AT_ONCE: usize = 1000;
 /// Erase single reports from a running aggregator, by their ids
 ///
 /// The reports leave the sums and the store. Their ids stay refused, so the same bytes do not count again. Without the
-/// id, a report cannot be found: nothing links it to a person.
+/// id, a report cannot be found: nothing links it to a person. No token is needed for one id where the aggregator's
+/// open_erasure allows that.
 #[derive(Args)]
 pub(crate) struct Erase {
     /// The task's digest
@@ -31,14 +32,8 @@ pub(crate) struct Erase {
     /// A file with more ids, one a line
     #[arg(long, value_name = "FILE")]
     ids: Option<PathBuf>,
-    /// The aggregator
-    #[arg(long, value_parser = aggregator::url, default_value = aggregator::DEFAULT_URL)]
-    url: String,
-    /// A file with an admin's token [default: the variable LDP_PCA_TOKEN has it]
-    ///
-    /// Not needed for one id where the aggregator's open_erasure allows that
-    #[arg(long, value_name = "FILE")]
-    token_file: Option<PathBuf>,
+    #[command(flatten)]
+    by: ByAdmin,
     #[command(flatten)]
     format: Format,
 }
@@ -59,7 +54,7 @@ struct Erased {
 
 impl Erase {
     pub(super) fn run(self) -> Result<()> {
-        let aggregator = Aggregator::new(&self.url, aggregator::token(self.token_file.as_deref())?)?;
+        let aggregator = Aggregator::new(&self.by.url, token(self.by.token_file.as_deref())?)?;
         let path = format!("/tasks/{}/erasures", self.task);
         let mut all = Erased::default();
         let done = self.all_ids()?.chunks(AT_ONCE).try_for_each(|ids| -> Result<()> {
@@ -99,5 +94,49 @@ impl Erase {
             return Err(CliError::usage("there is no id: name ids, or a file that has some"));
         }
         Ok(ids)
+    }
+}
+
+/// Delete a task from a running aggregator
+///
+/// It ends at once. Its reports are erased after the aggregator's deletion_grace: until then `store restore` brings
+/// them back.
+#[derive(Args)]
+pub(crate) struct Delete {
+    /// The task's digest
+    #[arg(value_parser = digest)]
+    task: TaskDigest,
+    #[command(flatten)]
+    by: ByAdmin,
+    /// Erase its reports at once, those deleted before among them
+    #[arg(long)]
+    now: bool,
+    #[command(flatten)]
+    format: Format,
+}
+
+/// The aggregator's answer.
+#[derive(Serialize, Deserialize)]
+struct Deleted {
+    task: TaskDigest,
+    /// The date; `None` where its reports are erased.
+    restorable_until: Option<String>,
+}
+
+impl Delete {
+    pub(super) fn run(self) -> Result<()> {
+        let path = format!("/tasks/{}?now={}", self.task, self.now);
+        let deleted: Deleted = self.by.aggregator()?.delete(&path)?.good()?.document()?;
+        // The command in it is one line, to be copied.
+        self.format.print_laid_out(&deleted, |Deleted { task, restorable_until }| {
+            let Some(until) = restorable_until.as_deref().map(printable) else {
+                return format!("task {task}\nis deleted, and its reports are erased\n");
+            };
+            format!(
+                "task {task}\nis deleted; its reports are erased after {until}\n\
+                 until then, with the server stopped: ldp-pca store restore FOLDER {task}\n\
+                 (in PostgreSQL: docs/operate/erase-and-close.md)\n"
+            )
+        })
     }
 }

@@ -39,6 +39,8 @@ pub(super) enum TaskCommand {
     Refine(refine::Refine),
     /// Write the task of a small collection about the lengths of records, from which a clipping radius follows
     Norms(norms::Norms),
+    /// Delete a task from a running aggregator
+    Delete(erase::Delete),
     /// Erase single reports from a running aggregator
     Erase(erase::Erase),
     /// Print a TypeScript module with a task and the type of its records
@@ -196,7 +198,7 @@ impl TaskSummary {
 
 impl TaskCommand {
     pub(super) fn run(self) -> Result<()> {
-        run!(self, New Put Refine Norms Erase Types)
+        run!(self, New Put Refine Norms Delete Erase Types)
     }
 }
 

@@ -8,7 +8,7 @@ use ldp_pca_server::TaskSettings;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::aggregator::{self, Aggregator, printable};
+use crate::aggregator::{ByAdmin, printable};
 use crate::error::{InFile as _, Result};
 use crate::files;
 use crate::output::Format;
@@ -20,14 +20,8 @@ use crate::output::Format;
 pub(crate) struct Put {
     /// The task file (see `task new`)
     task: PathBuf,
-    /// The aggregator
-    #[arg(long, value_parser = aggregator::url, default_value = aggregator::DEFAULT_URL)]
-    url: String,
-    /// A file with an admin's token [default: the variable LDP_PCA_TOKEN has it]
-    ///
-    /// Such as admin.token in the aggregator's folder
-    #[arg(long, value_name = "FILE")]
-    token_file: Option<PathBuf>,
+    #[command(flatten)]
+    by: ByAdmin,
     /// A file with settings for the task, in JSON
     ///
     /// Such as {"minimum_batch": 1000}; null takes one away (docs/reference/http-api.md)
@@ -100,7 +94,7 @@ impl Put {
         if self.publish {
             settings.insert("publish".into(), true.into());
         }
-        let aggregator = Aggregator::new(&self.url, Some(aggregator::needed_token(self.token_file.as_deref())?))?;
+        let aggregator = self.by.aggregator()?;
         let body = format!("{{\"task\":{},\"settings\":{}}}", task.to_json(), Value::Object(settings));
         let digest = task.digest().to_string();
         let place = format!("/tasks/{digest}");

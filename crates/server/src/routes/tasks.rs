@@ -26,7 +26,7 @@ use crate::problem::{Problem, Reason, excerpt};
 use crate::refining::placeholder;
 use crate::request::{Id, Parameters};
 use crate::retention;
-use crate::store::{CommitError, Erase, Put, RefinementPlan, StoreError, TaskSettings, date_of};
+use crate::store::{CommitError, Erase, Put, RefinementPlan, StoreError, TaskSettings, date_of, unix_time};
 use crate::tokens::Role;
 use ldp_pca::internal::task::MAX_TASK_BYTES;
 use ldp_pca::report::report_bytes;
@@ -151,14 +151,19 @@ pub(super) async fn delete(
     let who = app.tokens.check(&headers, Role::Admin)?;
     let UrlPath(id) = id.map_err(|_| Problem::unknown_path())?;
     let Ok(digest) = id.parse::<TaskDigest>() else { return Err(Problem::unknown_task(&id)) };
-    let erase = if flag(query, "now")? { Erase::Now } else { Erase::AfterGrace };
+    let grace = app.config.deletion_grace;
+    let now = flag(query, "now")? || grace.is_zero();
+    let erase = if now { Erase::Now } else { Erase::AfterGrace };
+    // Counted from before the deletion: never promised for longer than it holds.
+    let until = (!now).then(|| date_of(unix_time().saturating_add(grace.as_secs())));
     let delete = move || retention::delete(&app, digest, erase, Some((&who, request.as_str())));
     let (deleted, reports) = blocking(delete).await?.map_err(|error| not_stored(&error))?;
     if !deleted {
         return Err(Problem::unknown_task(&id));
     }
-    let note = Audited { reports, now: Some(erase == Erase::Now), ..Audited::default() };
-    Ok((Extension(note), StatusCode::NO_CONTENT).into_response())
+    let note = Audited { reports, now: Some(now), ..Audited::default() };
+    let deleted = serde_json::json!({"task": digest, "restorable_until": until});
+    Ok((Extension(note), Json(deleted)).into_response())
 }
 
 /// The number of ids wanted.

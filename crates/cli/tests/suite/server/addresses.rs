@@ -10,11 +10,12 @@ use super::harness::*;
 const SECRET: &str = "s3cret";
 
 /// The commands that take an address.
-const COMMANDS: [&str; 8] = [
+const COMMANDS: [&str; 9] = [
     "submit r.ldpr -t task.json --patience 0 --url URL",
     "submit r.ldpr -t task.json --patience 0 --relay URL",
     "randomize people.csv --header no --separator comma -t task.json -o out.ldpr --force --url URL",
     "task put task.json --url URL",
+    "task delete TASK --url URL",
     "task erase TASK 00000000000000000000000000000000 --url URL",
     "ready --url URL",
     "doctor --data data --url URL",

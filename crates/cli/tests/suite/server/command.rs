@@ -126,6 +126,33 @@ fn the_example_of_settings_is_good() {
 }
 
 #[test]
+fn a_task_is_deleted_by_a_command_and_brought_back_by_the_one_that_it_names() {
+    let folder = task_folder();
+    let server = Serving::start(&folder, "--data data --task task.json");
+    assert_eq!(server.counts(&task(), &body_of(1, 30)), (30, 0));
+    let digest = task().digest().to_string();
+    let delete = |server: &Serving, rest: &str| {
+        folder.run(&format!("task delete {digest} --url {} {rest}", server.url("")))
+    };
+    let by_admin = "--token-file data/admin.token";
+    delete(&server, "--token-file data/collector.token").refused(1, &["403", "an admin's token"]);
+    let said = delete(&server, by_admin).ok().stdout;
+    assert!(said.starts_with(&format!("task {digest}\nis deleted; its reports are erased after 20")), "{said}");
+    let (_, restore) = said.split_once("Z\nuntil then, with the server stopped: ldp-pca ").unwrap();
+    delete(&server, by_admin).refused(1, &["404", &digest]);
+    server.log();
+    folder.run(&restore.lines().next().unwrap().replace("FOLDER", "data")).prints(&["30 reports are back"]);
+    let server = Serving::start(&folder, "--data data");
+    assert_eq!(server.records(&task()), 30);
+    let now = format!("{by_admin} --now");
+    delete(&server, &format!("{now} --json")).gives(json!({"task": digest, "restorable_until": null}));
+    folder.run(&format!("task put task.json --url {} {by_admin}", server.url(""))).ok();
+    delete(&server, &now).prints(&["is deleted, and its reports are erased"]);
+    server.log();
+    folder.refused(&format!("store restore data {digest}"), 1, &["no deleted task"]);
+}
+
+#[test]
 fn ready_says_whether_reports_can_be_stored() {
     let folder = Folder::new();
     let server = Serving::start(&folder, "--data data");

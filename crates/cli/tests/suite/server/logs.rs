@@ -163,7 +163,7 @@ fn changes_of_tasks_are_logged_with_their_author_and_the_earlier_settings() {
     let put = |max_records| put_body(&task(), &TaskSettings { max_records, ..TaskSettings::default() });
     assert_eq!(ask("PUT", ADMIN, "one", &put(Some(7))), 201);
     assert_eq!(ask("PUT", second, "two", &put(Some(9))), 200);
-    assert_eq!(ask("DELETE", second, "three", b""), 204);
+    assert_eq!(ask("DELETE", second, "three", b""), 200);
     let log = server.log();
     let (seven, nine, digest) = ("{\"max_records\":7}", "{\"max_records\":9}", task().digest().to_string());
     for (id, members) in [

@@ -257,10 +257,12 @@ fn the_path_of_an_address_stays_before_what_is_asked() {
     folder.write("people.csv", "1,2,3,4\n");
     let task = format!("/under/tasks/{}", task().digest());
     let randomize = "randomize people.csv --header no --separator comma -t task.json -o out.ldpr --url URL/under/";
+    let delete = format!("task delete {} --url URL/under", self::task().digest());
     for (line, asked) in [
         ("submit r.ldpr -t task.json --url URL/under/", format!("post {task}/reports")),
         (randomize, format!("post {task}/seeds")),
         ("task put task.json --url URL/under", format!("put {task}")),
+        (&*delete, format!("delete {task}?now=false")),
         ("ready --url URL/under", "get /under/readyz".into()),
         ("submit r.ldpr -t task.json --relay URL/under/", "get /under/keys".into()),
         (

@@ -1,6 +1,7 @@
 //! Tasks that are added, changed and deleted, and who may do so.
 
 use std::fs;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use ldp_pca_server::Secret;
 
@@ -74,14 +75,15 @@ fn a_deleted_task_is_gone_with_every_byte_and_can_begin_anew() {
         server.delete(&task(), query).refused(400, "bad-query", &["now=true"]);
     }
     let deleted = server.delete(&task(), "?now=true");
-    assert_eq!((deleted.status, deleted.body.len()), (204, 0));
+    let digest = task().digest().to_string();
+    assert_eq!((deleted.status, deleted.json()), (200, json!({"task": digest, "restorable_until": null})));
     for rest in ["", "/status", "/recovery?rank=2", "/events?rank=1"] {
         server.get(&path(&task(), rest)).refused(404, "unknown-task", &[]);
     }
     server.send(&task(), &body).refused(404, "unknown-task", &[]);
     server.delete(&task(), "").refused(404, "unknown-task", &[]);
     server.administer("DELETE", "/tasks/xyz", b"").refused(404, "unknown-task", &["'xyz'"]);
-    assert!(!data.path().join("tasks").join(task().digest().to_string()).exists());
+    assert!(!data.path().join("tasks").join(digest).exists());
     assert_eq!(fs::read_dir(data.path().join("deleted")).unwrap().count(), 0);
     assert_eq!(server.get("/tasks").json()["tasks"], json!([other_task().digest().to_string()]));
     assert_eq!(server.put(&task(), &TaskSettings::default()), 201);
@@ -238,7 +240,7 @@ fn reports_are_accepted_from_the_start_to_the_end_with_a_tolerance_for_clocks() 
     let fixed = FixedLimits { clock_skew: Duration::from_secs(3600), ..FixedLimits::default() };
     let (data, server) = serving(|data| ServerConfig { fixed, ..config(data) }, &[]);
     let body = body_of(4, 2);
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let taken = |starts, expires| {
         server.put(&task(), &TaskSettings { starts, expires, ..TaskSettings::default() });
         server.send(&task(), &body[..35])
@@ -302,7 +304,13 @@ fn the_reports_of_a_deleted_task_are_kept_for_a_while_unless_there_is_no_grace()
     let server = Running::start(config(&folder.path("data")), &[task()]);
     let body = body_of(3, 30);
     server.send(&task(), &body);
-    assert_eq!(server.delete(&task(), "").status, 204);
+    let tomorrow = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() + 24 * 3600;
+    let earliest = tomorrow();
+    let deleted = server.delete(&task(), "").json();
+    assert_members(&server.get("/openapi.json").json(), "DeletedTask", &deleted);
+    // Settings read a date, too.
+    let read: TaskSettings = serde_json::from_value(json!({"expires": deleted["restorable_until"]})).unwrap();
+    assert!((earliest..=tomorrow()).contains(&read.expires.unwrap()), "{deleted}");
     server.get(&path(&task(), "/status")).refused(404, "unknown-task", &[]);
     server.delete(&task(), "").refused(404, "unknown-task", &[]);
     assert_eq!(kept(), 1);
@@ -318,13 +326,13 @@ fn the_reports_of_a_deleted_task_are_kept_for_a_while_unless_there_is_no_grace()
     assert_eq!(server.send(&task(), &body).json()["duplicate"], 30);
     // `now` also erases tasks that were deleted before.
     server.delete(&task(), "");
-    assert_eq!(server.delete(&task(), "?now=true").status, 204);
+    assert_eq!(server.delete(&task(), "?now=true").status, 200);
     assert_eq!(kept(), 0);
     server.shut_down();
     let at_once = ServerConfig { deletion_grace: Duration::ZERO, ..config(&folder.path("data")) };
     let server = Running::start(at_once, &[task()]);
     server.send(&task(), &body);
-    assert_eq!(server.delete(&task(), "").status, 204);
+    assert_eq!(server.delete(&task(), "").json()["restorable_until"], json!(null));
     assert_eq!(kept(), 0);
 }
 
