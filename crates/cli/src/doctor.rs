@@ -6,13 +6,14 @@ use serde::Serialize;
 
 use super::aggregator;
 use super::error::{CliError, Result};
-use super::output::{Format, plural};
+use super::output::{Details, Format, plural};
 use super::serve::Settings;
 
 /// Say what is wrong with the aggregator of this machine, and what to do
 ///
-/// Before a start or while it runs: settings, folder, keys and tokens, audit log, address and clock, a line for each.
-/// Run it as the server's user, with the options of `serve`. Exits with 1 if there is a problem, and not for warnings.
+/// Before a start or while it runs: settings, folder, keys and tokens, audit log, address and clock. Each finding has a
+/// line. Run it as the server's user, with the options of `serve`. Exits with 1 if there is a problem, and not for
+/// warnings.
 #[derive(Args)]
 pub(super) struct Doctor {
     #[command(flatten)]
@@ -22,6 +23,8 @@ pub(super) struct Doctor {
     /// It tells redirects, a proxy that leaves headers out or is not trusted, another release, and a wrong clock
     #[arg(long, value_parser = aggregator::url)]
     url: Option<String>,
+    #[command(flatten)]
+    details: Details,
     #[command(flatten)]
     format: Format,
 }
@@ -39,12 +42,24 @@ impl Doctor {
         let count = |state| checks.iter().filter(|check| check.state == state).count();
         let (problems, warnings) = (count(CheckState::Problem), count(CheckState::Warning));
         let examination = Examination { problems, warnings, checks };
-        self.format.print_laid_out(&examination, |examination| examination.checks.iter().map(line).collect())?;
+        self.format.print_laid_out(&examination, |examination| examination.text(self.details.wanted))?;
         if problems == 0 {
             return Ok(());
         }
         let found = plural(problems as u64, "problem");
         Err(CliError::Failed(format!("the aggregator has {found}: see what to do beside each")))
+    }
+}
+
+impl Examination {
+    fn text(&self, details: bool) -> String {
+        let lines = |state| self.checks.iter().filter(move |check| check.state == state).map(line);
+        let (wrong, good) = (lines(CheckState::Problem).chain(lines(CheckState::Warning)), lines(CheckState::Ok));
+        if details {
+            return wrong.chain(good).collect();
+        }
+        let good = plural(good.count() as u64, "check");
+        wrong.chain([format!("ok       {good} (--details names them)\n")]).collect()
     }
 }
 

@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::columnar::write_reports;
 use super::error::{CliError, InFile as _, Result};
 use super::files::is_standard;
-use super::output::{Format, grouped, plural, reading};
+use super::output::{Details, Format, grouped, plural, reading};
 use super::remedy;
 use super::writing::{Kind, Output, Target};
 
@@ -51,6 +51,8 @@ pub(super) struct Verify {
     /// The folder
     folder: PathBuf,
     #[command(flatten)]
+    details: Details,
+    #[command(flatten)]
     format: Format,
 }
 
@@ -58,20 +60,21 @@ impl Verify {
     fn run(self) -> Result<()> {
         check(&[&self.folder])?;
         let verified = with_bar("verifying", |progress| maintenance::verify(&self.folder, progress))?;
-        self.format.print_laid_out(&verified, verified_text)?;
+        self.format.print_laid_out(&verified, |verified| verified_text(verified, self.details.wanted))?;
         if verified.is_good() {
             return Ok(());
         }
-        Err(CliError::Failed(format!(
-            "{} has problems: restore it from a copy, or run `store repair`",
-            self.folder.display()
-        )))
+        let folder = self.folder.display();
+        Err(CliError::Failed(format!("{folder} has problems: restore it from a copy, or run `store repair`")))
     }
 }
 
-fn verified_text(verified: &Verified) -> String {
-    let mut text = String::new();
-    for task in &verified.tasks {
+/// What is wrong, then the tasks that are well: how many, or with `details` each.
+fn verified_text(verified: &Verified, details: bool) -> String {
+    let wrong = |problem: &String| format!("wrong: {problem}\n");
+    let mut text: String = verified.problems.iter().map(wrong).collect();
+    let (good, bad): (Vec<_>, Vec<_>) = verified.tasks.iter().partition(|task| task.problems.is_empty());
+    for task in bad.iter().chain(good.iter().filter(|_| details)) {
         text += &format!(
             "task {}{}: {}, {}{}\n",
             task.task,
@@ -80,10 +83,11 @@ fn verified_text(verified: &Verified) -> String {
             plural(task.bytes, "byte"),
             if task.erased > 0 { format!("; {} erased on request", grouped(task.erased)) } else { String::new() }
         );
-        task.problems.iter().for_each(|problem| text += &format!("  wrong: {problem}\n"));
+        task.problems.iter().for_each(|problem| text += &format!("  {}", wrong(problem)));
     }
-    verified.problems.iter().for_each(|problem| text += &format!("wrong: {problem}\n"));
-    text + if verified.is_good() { "all is as it was written\n" } else { "" }
+    let reports = plural(good.iter().map(|task| task.reports).sum(), "report");
+    let all = if verified.is_good() { "all is as it was written" } else { "as it was written" };
+    text + &format!("{all}: {} with {reports} (--details names each)\n", plural(good.len() as u64, "task"))
 }
 
 #[derive(Args)]

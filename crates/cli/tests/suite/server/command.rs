@@ -178,7 +178,13 @@ fn the_doctor_says_what_is_wrong_and_what_to_do() {
     let folder = Folder::new();
     let server = Serving::start(&folder, "--data data");
     let running = format!("doctor --data data --listen {}", server.address);
-    folder.run(&running).prints(&["ok       folder: data is", "a program has it open", "can store reports"]);
+    let all = folder.run(&format!("{running} --details"));
+    let all = all.prints(&["ok       folder: data is", "a program has it open", "can store reports"]).stdout;
+    // Without it, what is well is counted.
+    let short = folder.text(&running);
+    let (good, wrong): (Vec<&str>, Vec<&str>) = all.lines().partition(|line| line.starts_with("ok  "));
+    assert!(short.ends_with(&format!("ok       {} checks (--details names them)\n", good.len())), "{short}");
+    assert_eq!(short.lines().count(), wrong.len() + 1, "{short}");
     // Nobody has its public address without TLS, and with figures for everybody.
     let found = folder.json(&format!("{running} --url {}", server.url("")));
     let checks = found["checks"].as_array().unwrap();
@@ -192,10 +198,10 @@ fn the_doctor_says_what_is_wrong_and_what_to_do() {
     assert!(other.code == Some(1) && other.stdout.contains("does not have the folder open"), "{other:?}");
     server.log();
     let alone = "doctor --data data --listen 127.0.0.1:0";
-    folder.run(alone).prints(&["no server has it open", "data/issuing.key can be read"]);
+    folder.run(&format!("{alone} --details")).prints(&["no server has it open", "data/issuing.key can be read"]);
     fs::set_permissions(folder.path("data/issuing.key"), fs::Permissions::from_mode(0o644)).unwrap();
     let shared = folder.run(alone);
-    assert!(shared.stdout.contains("\nproblem  secrets: ") && shared.stdout.contains("chmod 600 data/issuing.key"));
+    assert!(shared.stdout.starts_with("problem  secrets: ") && shared.stdout.contains("chmod 600 data/issuing.key"));
     assert_eq!(shared.code, Some(1));
     assert!(shared.stderr.ends_with("the aggregator has 1 problem: see what to do beside each\n"), "{shared:?}");
 }

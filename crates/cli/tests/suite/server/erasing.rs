@@ -111,7 +111,7 @@ fn an_erasure_that_a_kill_cuts_short_is_whole_or_not_there() {
     }
     println!("{answered} of {rounds} erasures were answered before the kill");
     server.kill();
-    folder.run("store verify data").prints(&[&format!("{} erased on request", 4 * (rounds + 1))]);
+    folder.run("store verify data --details").prints(&[&format!("{} erased on request", 4 * (rounds + 1))]);
     assert_eq!(stored(&folder.path("data"), &task()), bytes_of(&all[4 * (rounds + 1)..]));
 }
 

@@ -13,7 +13,9 @@ fn what_is_exported_sums_to_what_the_server_had() {
     fill(&folder, "data", &body);
     let verified = folder.json("store verify data");
     assert_eq!((&verified["tasks"][0]["reports"], &verified["problems"]), (&json!(40), &json!([])));
-    folder.run("store verify data").prints(&[": 40 reports, ", "all is as it was written"]);
+    let all = "all is as it was written: 1 task with 40 reports (--details names each)\n";
+    assert_eq!(folder.text("store verify data"), all);
+    folder.run("store verify data --details").prints(&[": 40 reports, ", all]);
 
     folder.run("store export data --output all.ldpr --json").gives(json!({"reports": 40, "lost": 0}));
     assert_eq!(folder.read("all.ldpr"), body);
@@ -56,7 +58,7 @@ fn a_folder_in_use_can_be_verified_exported_and_backed_up() {
     let body = body_of(5, 40);
     let server = Running::start(config(&folder.path("data")), &[task()]);
     server.send(&task(), &body[..20 * 35]);
-    folder.run("store verify data").prints(&[": 20 reports, "]);
+    folder.run("store verify data").prints(&["1 task with 20 reports"]);
     folder.run("store export data --output part.ldpr").ok();
     assert_eq!(folder.read("part.ldpr"), body[..20 * 35]);
     folder.gives("store backup data --to copy", json!({"tasks": 1, "reports": 20}));
@@ -193,6 +195,12 @@ fn wrong_use_is_told_apart() {
     folder.run(&format!("{export} --task {}", &digest[..8])).ok();
     assert_eq!(folder.read("all.ldpr"), b"");
     fs::write(database(&folder.path("data"), &task()), "notes").unwrap();
+    // What is wrong comes first, and what is well is counted.
+    let verified = folder.run("store verify data");
+    let lines: Vec<&str> = verified.stdout.lines().collect();
+    let [task, wrong, rest] = lines[..] else { panic!("{verified:?}") };
+    assert!(task.starts_with(&format!("task {digest}: 0 reports")) && wrong.starts_with("  wrong: "), "{verified:?}");
+    assert_eq!(rest, "as it was written: 1 task with 0 reports (--details names each)");
     let repaired = folder.run("store repair data");
     assert!(repaired.code == Some(1) && repaired.stdout.contains("restore it from a backup"), "{repaired:?}");
 }
