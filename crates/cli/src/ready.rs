@@ -24,6 +24,6 @@ impl Ready {
             .within(Duration::from_secs(10))?
             .get("/readyz")?
             .good_with("status", "ready")?;
-        print_line("ready")
+        print_line(format_args!("ready: {}", self.url))
     }
 }

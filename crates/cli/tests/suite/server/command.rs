@@ -131,9 +131,8 @@ fn a_task_is_deleted_by_a_command_and_brought_back_by_the_one_that_it_names() {
     let server = Serving::start(&folder, "--data data --task task.json");
     assert_eq!(server.counts(&task(), &body_of(1, 30)), (30, 0));
     let digest = task().digest().to_string();
-    let delete = |server: &Serving, rest: &str| {
-        folder.run(&format!("task delete {digest} --url {} {rest}", server.url("")))
-    };
+    let delete =
+        |server: &Serving, rest: &str| folder.run(&format!("task delete {digest} --url {} {rest}", server.url("")));
     let by_admin = "--token-file data/admin.token";
     delete(&server, "--token-file data/collector.token").refused(1, &["403", "an admin's token"]);
     let said = delete(&server, by_admin).ok().stdout;
@@ -157,7 +156,7 @@ fn ready_says_whether_reports_can_be_stored() {
     let folder = Folder::new();
     let server = Serving::start(&folder, "--data data");
     let ready = format!("ready --url {}", server.url(""));
-    assert_eq!(folder.text(&ready), "ready\n");
+    assert_eq!(folder.text(&ready), format!("ready: {}\n", server.url("")));
     folder.refused(&format!("{ready}/tasks"), 1, &["/tasks/readyz answers 404"]);
     // Where it tries to write there is a folder.
     fs::create_dir(folder.path("data/probe.tmp")).unwrap();
