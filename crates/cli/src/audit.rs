@@ -142,30 +142,24 @@ impl AuditResult {
     fn text(&self, details: bool) -> String {
         let Finding { passed, epsilon_lower_bound, delta, malformed, events, not_shown, .. } = &self.finding;
         let verdict = if *passed { "is not refuted" } else { "is refuted" };
+        let (bound, delta) = (fixed_down(*epsilon_lower_bound, 4), Decimal(*delta));
         let mut text = format!(
-            "found           epsilon >= {} at delta {}, with confidence {CONFIDENCE}: the claim {verdict}\n\
+            "found           epsilon >= {bound} at delta {delta}, with confidence {CONFIDENCE}: the claim {verdict}\n\
              claimed         {}\n",
-            fixed_down(*epsilon_lower_bound, 4),
-            Decimal(*delta),
             self.guarantee
         );
         text.extend(self.paper.as_ref().map(|PaperClaim { epsilon_lower_bound, delta, exceeded }| {
             let verdict = if *exceeded { "that claim is refuted" } else { "not refuted by so many trials" };
-            format!(
-                "paper           epsilon >= {} at delta {}, which its scale is computed from: {verdict}\n",
-                fixed_down(*epsilon_lower_bound, 4),
-                Decimal(*delta)
-            )
+            let found = format!("epsilon >= {} at delta {}", fixed_down(*epsilon_lower_bound, 4), Decimal(*delta));
+            format!("paper           {found}, which its scale is computed from: {verdict}\n")
         }));
         let most = events.iter().max_by(|one, other| one.epsilon_lower_bound.total_cmp(&other.epsilon_lower_bound));
         for event in if details { &events[..] } else { most.map(std::slice::from_ref).unwrap_or_default() } {
             let name = format!("{}{}", event.pair, if event.reversed { ", reversed" } else { "" });
             let [count, trials] = [event.count, event.trials].map(grouped);
             let [other, of_other] = [event.count_other, event.trials_other].map(grouped);
-            text += &format!(
-                "  {name:34} {count} of {trials} against {other} of {of_other}: epsilon >= {}\n",
-                fixed_down(event.epsilon_lower_bound, 4)
-            );
+            let bound = fixed_down(event.epsilon_lower_bound, 4);
+            text += &format!("  {name:34} {count} of {trials} against {other} of {of_other}: epsilon >= {bound}\n");
         }
         for malformed in malformed {
             let [length, bytes, refused] =

@@ -196,10 +196,8 @@ impl<'a> NpyRows<'a> {
         let NpyHeader { dtype, by_columns, shape } = NpyHeader::read(&mut content).map_err(unreadable)?;
         let &[rows, columns] = &shape[..] else {
             let column = if shape.len() == 1 { " (reshape(-1, 1) makes it one column)" } else { "" };
-            return Err(CliError::file(
-                path,
-                format!("the array has shape {shape:?}: give a matrix, one record per row{column}"),
-            ));
+            let problem = format!("the array has shape {shape:?}: give a matrix, one record per row{column}");
+            return Err(CliError::file(path, problem));
         };
         let element = Element::of(&dtype).ok_or_else(|| {
             let held = match dtype.trim_start_matches(['<', '>', '|', '=']).chars().next() {

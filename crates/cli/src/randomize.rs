@@ -116,10 +116,9 @@ impl<'a> BatchRandomizer<'a> {
             Ids::Own => vec![None; records.len()],
             Ids::Issued(aggregator) => aggregator.issue(self.task.digest(), records.len())?,
             Ids::Given(ids) if ids.len() < records.len() => {
-                return Err(CliError::Failed(format!(
-                    "there are more records than the {} issued ids: ask the aggregator for one per record",
-                    grouped(first + ids.len() as u64)
-                )));
+                let known = grouped(first + ids.len() as u64);
+                let remedy = "ask the aggregator for one per record";
+                return Err(CliError::Failed(format!("there are more records than the {known} issued ids: {remedy}")));
             }
             Ids::Given(ids) => ids.drain(..records.len()).map(Some).collect(),
         };

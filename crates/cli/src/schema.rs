@@ -444,11 +444,8 @@ pub fn infer_from(
                 true => "remove the first line if it is a title or a comment, or give every row as many",
                 false => "give every row as many, and no title above the header",
             };
-            let problem = format!(
-                "found {} where the first line has {}: {remedy}{other}",
-                plural(fields.len() as u64, "field"),
-                columns.len()
-            );
+            let (found, known) = (plural(fields.len() as u64, "field"), columns.len());
+            let problem = format!("found {found} where the first line has {known}: {remedy}{other}");
             return Err(CliError::at(path, part, line, problem));
         }
         rows += 1;

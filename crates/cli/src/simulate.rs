@@ -338,13 +338,8 @@ impl MethodName {
 impl SimulateResult {
     /// The shares found, and the guarantee; in `details` also errors.
     fn text(&self, details: bool) -> String {
-        let over = format!(
-            "{} of {}, {} of {} dimensions",
-            plural(self.trials, "trial"),
-            plural(self.records, "record"),
-            self.rank,
-            self.dimension
-        );
+        let (trials, records) = (plural(self.trials, "trial"), plural(self.records, "record"));
+        let over = format!("{trials} of {records}, {} of {} dimensions", self.rank, self.dimension);
         let mut text = match &self.share_found {
             Some(share) => format!("finds {} of the structure: mean of {over}\n", tenths(share.mean)),
             None => format!("there is no structure to find: {over}\n"),

@@ -255,12 +255,9 @@ fn choose(tasks: &[TaskDigest], beginning: &str, what: &str, how: &str) -> Resul
         [task] => Ok(*task),
         [] if tasks.is_empty() => Err(CliError::Usage(format!("the folder has no {what}: give the one that has them"))),
         _ => {
-            let all: Vec<String> = tasks.iter().map(ToString::to_string).collect();
-            Err(CliError::Usage(format!(
-                "{} of the folder's {what} begin with '{beginning}': choose one with {how}, of {}",
-                fitting.len(),
-                all.join(", ")
-            )))
+            let (count, all) = (fitting.len(), tasks.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "));
+            let problem = format!("{count} of the folder's {what} begin with '{beginning}'");
+            Err(CliError::Usage(format!("{problem}: choose one with {how}, of {all}")))
         }
     }
 }

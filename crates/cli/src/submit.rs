@@ -174,10 +174,8 @@ impl Submitted {
     fn text(&self) -> String {
         if self.relayed > 0 {
             let (relayed, url, seconds) = (plural(self.relayed, "report"), &self.url, self.seconds);
-            let mut text = format!(
-                "{relayed} left with the relay at {url} in {seconds:.1} s: it sends them on when their batch \
-                    is complete\n"
-            );
+            let then = "it sends them on when their batch is complete";
+            let mut text = format!("{relayed} left with the relay at {url} in {seconds:.1} s: {then}\n");
             if !self.complete {
                 text += "not all were sent: run the same command again, and the aggregator counts each once\n";
             }

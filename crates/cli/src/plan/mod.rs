@@ -194,9 +194,8 @@ impl Plan {
         let (Some(dimension), Some(Eigenvalues(signals)), Some(epsilon)) =
             (self.dimension, self.spectrum.clone(), self.epsilon)
         else {
-            return Err(CliError::Usage(
-                "give --dimension, --spectrum and --epsilon, or --task with --aggregate or --sample".into(),
-            ));
+            let remedy = "give --dimension, --spectrum and --epsilon, or --task with --aggregate or --sample";
+            return Err(CliError::usage(remedy));
         };
         let spectrum = Spectrum::stated(dimension, signals, self.bulk)?.with_mean_share(self.mean.share())?;
         let family = self.parameters.family(self.mechanism)?;

@@ -32,10 +32,8 @@ pub(super) fn aggregates(tasks: &[Task], task_paths: &[PathBuf], paths: &[PathBu
     for path in paths {
         let (index, aggregate) = read_one(path, tasks)?;
         if let Some((before, _)) = &found[index] {
-            let problem = format!(
-                "it is of the same task as {}: sum both first with `ldp-pca aggregate`, and give the sum",
-                before.display()
-            );
+            let remedy = "sum both first with `ldp-pca aggregate`, and give the sum";
+            let problem = format!("it is of the same task as {}: {remedy}", before.display());
             return Err(CliError::file(path, problem));
         }
         found[index] = Some((path, aggregate));

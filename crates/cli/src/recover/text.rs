@@ -224,10 +224,8 @@ fn empty(answer: &Answer) -> Option<String> {
 fn noise(answer: &Answer, unit: Unit) -> Option<String> {
     let deviation = Some(answer.trust.noise_deviation).filter(|deviation| *deviation != 0.0)?;
     let of = if unit.is_share() { " of the total variance" } else { "" };
-    Some(format!(
-        "noise       ± {}{of} in each off-diagonal entry of the estimate (one standard deviation)\n",
-        unit.of_variance(deviation)
-    ))
+    let deviation = unit.of_variance(deviation);
+    Some(format!("noise       ± {deviation}{of} in each off-diagonal entry of the estimate (one standard deviation)\n"))
 }
 
 /// What the components capture in reports that they were not found from, and what other methods do.
@@ -305,9 +303,7 @@ fn warning(answer: &Answer) -> Option<String> {
     // The last of all directions has no other to be compared with.
     let least = usize::from(answer.asked.rank == answer.asked.dimension);
     let buried = Some(answer.buried()).filter(|buried| *buried > least)?;
-    Some(format!(
-        "warning     {buried} of them cannot be told from noise: collect more reports, or ask for fewer\n"
-    ))
+    Some(format!("warning     {buried} of them cannot be told from noise: collect more reports, or ask for fewer\n"))
 }
 
 /// That the first component may be the mean, where it has the marks of one.

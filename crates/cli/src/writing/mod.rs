@@ -151,9 +151,8 @@ impl Target {
     /// Refuses what cannot be written to, and what is not to be replaced.
     fn check(&self, force: bool) -> Result<()> {
         if self.kind.is_binary() && self.is_terminal() {
-            return Err(CliError::Usage(format!(
-                "{self} is a terminal, and the result is binary: write to a file, or pipe it to another command"
-            )));
+            let problem = "is a terminal, and the result is binary: write to a file, or pipe it to another command";
+            return Err(CliError::Usage(format!("{self} {problem}")));
         }
         if is_standard(self) {
             return Ok(());

@@ -329,9 +329,8 @@ impl ServerConfig {
             let Some(RateLimit { per_second, burst }) = limit else { continue };
             if !(per_second.is_finite() && per_second > 0.0) {
                 let none = if name == "seeds_rate_limit" { "say false" } else { "leave it out" };
-                return Some(format!(
-                    "per_second of {name} is {per_second}: give a positive number, or {none} for no limit"
-                ));
+                let remedy = format!("give a positive number, or {none} for no limit");
+                return Some(format!("per_second of {name} is {per_second}: {remedy}"));
             }
             if burst == 0 {
                 return Some(format!("burst of {name} is 0: let at least 1 pass at once"));

@@ -124,11 +124,9 @@ impl Releaser {
         let found = scan(&file, self.sealed_length)?;
         let whole = found.len() as u64;
         if whole < self.batch {
-            return Err(io::Error::other(format!(
-                "the disk damaged it: it has {}, and fewer than {} are never released",
-                plural(whole, "whole request"),
-                self.batch
-            )));
+            let (found, batch) = (plural(whole, "whole request"), self.batch);
+            let problem = format!("it has {found}, and fewer than {batch} are never released");
+            return Err(io::Error::other(format!("the disk damaged it: {problem}")));
         }
         let places = shuffled(&found, &mut system_rng().map_err(io::Error::other)?);
         let Some(refused) = self.send_all(&file, &places)? else { return Ok(()) };

@@ -69,9 +69,8 @@ impl Intake {
             )));
         }
         if !upload.bytes.starts_with(&self.key.header()) {
-            return Err(Reason::OhttpKey.because(
-                "the report is sealed to another key than the one at /keys: ask for that, and seal it again",
-            ));
+            let problem = "the report is sealed to another key than the one at /keys: ask for that, and seal it again";
+            return Err(Reason::OhttpKey.because(problem));
         }
         let (sender, kept) = oneshot::channel();
         self.inlet.try_send((upload, sender)).map_err(|_| busy())?;
