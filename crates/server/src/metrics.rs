@@ -18,8 +18,6 @@ pub(super) struct Metrics {
     /// Reports counted, since the start.
     pub(super) accepted: Counter,
     pub(super) duplicate: Counter,
-    /// Duplicates whose payload differs from the first one's.
-    pub(super) conflicting: Counter,
     pub(super) issued_ids: Counter,
     pub(super) erased: Counter,
     pub(super) computed_recoveries: Counter,
@@ -39,7 +37,6 @@ impl Metrics {
         Self {
             accepted: Counter::default(),
             duplicate: Counter::default(),
-            conflicting: Counter::default(),
             issued_ids: Counter::default(),
             erased: Counter::default(),
             computed_recoveries: Counter::default(),
@@ -61,8 +58,6 @@ impl Metrics {
         registry.register("build", "The release that is running", version);
         registry.register("reports_accepted", "Reports counted, since the start", self.accepted.clone());
         registry.register("reports_duplicate", "Repeated reports, since the start", self.duplicate.clone());
-        let help = "Duplicates whose payload differs from the first one's, which counts; since the start";
-        registry.register("reports_conflicting", help, self.conflicting.clone());
         let family = by_label("reason", Rejected::ALL.iter().map(|why| why.name()).zip(&self.rejected));
         registry.register("reports_rejected", "Reports rejected among others, since the start", family);
         let family = by_label("type", Reason::ALL.iter().map(|kind| kind.name()).zip(&self.problems));

@@ -208,32 +208,61 @@ fn report_ids_are_limited_by_default() {
     ask(1).refused(429, "rate-limit", &["again in"]);
 }
 
-/// An id with another payload is a conflict in the figures, a duplicate in the answer, and the first one counts: in one
+/// Another report of an id.
+fn other(first: &Report) -> Report {
+    let made = std::iter::repeat_with(|| with_id(&task(), first.id()));
+    made.take(1000).find(|made| made != first).unwrap()
+}
+
+/// An id with another payload is a conflict in the log, a duplicate in the answer, and the first one counts: in one
 /// body, in a later one, and after a restart.
 #[test]
-fn an_id_with_another_payload_is_counted_as_a_conflict_and_the_first_stays() {
-    let (data, server) = serving(config, &[task()]);
-    let first = reports(&task(), 1, 3);
-    let conflicts = |server: &Running| server.figure("ldp_pca_reports_conflicting_total");
-    let other = |index: usize| {
-        let made = std::iter::repeat_with(|| with_id(&task(), first[index].id()));
-        made.take(1000).find(|made| *made != first[index]).unwrap()
+fn an_id_with_another_payload_is_logged_as_a_conflict_and_the_first_stays() {
+    let (folder, first) = (task_folder(), reports(&task(), 1, 3));
+    let start = || Serving::start(&folder, "--data data --task task.json --log-format json --log-level debug");
+    let conflicts = |server: &mut Serving| {
+        let line: Value = serde_json::from_str(&server.next_line("another payload")).unwrap();
+        assert_eq!(line["task"], task().digest().to_string());
+        line["conflicting"].as_u64().unwrap()
     };
-    let answer = server.send(&task(), &bytes_of(&[first[0].clone(), first[1].clone(), other(1)])).json();
+    let mut server = start();
+    let answer = server.send(&task(), &bytes_of(&[first[0].clone(), first[1].clone(), other(&first[1])])).json();
     assert_eq!(answer, json!({"accepted": 2, "duplicate": 1, "rejected": 0, "rejections": []}));
-    assert_eq!(conflicts(&server), 1);
+    assert_eq!(conflicts(&mut server), 1);
     // What is sent again is none.
-    server.send(&task(), &bytes_of(&first));
-    assert_eq!(conflicts(&server), 1);
-    let (told, same) = (server.send(&task(), &bytes_of(&[other(0)])), server.send(&task(), &bytes_of(&first[..1])));
-    assert_eq!(told.body, same.body, "the answer does not show which payload is there");
-    assert_eq!(conflicts(&server), 2);
-    assert_eq!(server.figure("ldp_pca_reports_duplicate_total"), 5);
-    server.shut_down();
-    assert_eq!(stored(data.path(), &task()), bytes_of(&first), "the first ones stay");
-    let server = Running::start(config(data.path()), &[]);
-    server.send(&task(), &bytes_of(&[other(2), first[2].clone()]));
-    assert_eq!(conflicts(&server), 1);
+    assert_eq!(server.counts(&task(), &bytes_of(&first)), (1, 2));
+    assert_eq!(server.counts(&task(), &bytes_of(&[other(&first[0]), other(&first[2])])), (0, 2));
+    assert_eq!(conflicts(&mut server), 2);
+    server.kill();
+    assert_eq!(stored(&folder.path("data"), &task()), bytes_of(&first), "the first ones stay");
+    let mut server = start();
+    assert_eq!(server.counts(&task(), &bytes_of(&[other(&first[2]), first[2].clone()])), (0, 2));
+    assert_eq!(conflicts(&mut server), 1);
+}
+
+/// The attack: whoever knows an id sends it with each payload, and looks where the answer or a figure says that it is
+/// the one that is there.
+#[test]
+fn what_everybody_sees_does_not_tell_whether_a_duplicate_has_the_payload_that_is_there() {
+    // What measures time, or the process.
+    let measured = |line: &&str| {
+        ["process_", "ldp_pca_store_free_bytes "].iter().any(|start| line.starts_with(start))
+            || ["_seconds_bucket{", "_seconds_sum "].iter().any(|part| line.contains(part))
+    };
+    let told = |again: fn(&Report) -> Report| {
+        let (_data, server) = serving(config, &[task()]);
+        let first = reports(&task(), 1, 3);
+        server.send(&task(), &bytes_of(&first));
+        let answer = server.send(&task(), &again(&first[0]).to_bytes());
+        let metrics = server.metrics();
+        let mut figures: Vec<String> = metrics.lines().filter(|line| !measured(line)).map(str::to_owned).collect();
+        figures.sort();
+        let body = String::from_utf8(answer.body).unwrap();
+        (answer.status, body, figures, server.status(&task()))
+    };
+    let same = told(Report::clone);
+    assert!(same.2.iter().any(|line| line == "ldp_pca_reports_duplicate_total 1"), "{:?}", same.2);
+    assert_eq!(told(other), same);
 }
 
 /// Recovered figures are only for those who may see components; the operator's metrics for everybody who reaches the

@@ -75,7 +75,9 @@ fn a_log_holds_no_report_no_id_no_token_and_no_query() {
     let sent = bytes_of(&[good.clone(), stray.clone()]);
     let media_type = [("content-type", REPORTS), ("x-request-id", "request-of-the-test")];
     let send = |body: &[u8]| server.request("POST", &path(&task, "/reports"), &media_type, body).status;
-    assert_eq!((send(&sent), send(&sent[..43])), (422, 200));
+    // With another payload, which the log tells.
+    let again = with_id(&task, issued[0]);
+    assert_eq!((send(&sent), send(&sent[..43]), send(&again.to_bytes())), (422, 200, 200));
     let recovery = |token: &str, rank: &str| {
         server.ask(Some(token), "GET", &path(&task, &format!("/recovery?rank={rank}")), b"").status
     };
@@ -85,7 +87,8 @@ fn a_log_holds_no_report_no_id_no_token_and_no_query() {
     let log = server.log();
     // It is the log that was asked for.
     let digest = task.digest().to_string();
-    for told in ["request-of-the-test", "reports-rejected", "/tasks/{id}/reports", "token-unknown", &digest] {
+    let told = ["request-of-the-test", "reports-rejected", "/tasks/{id}/reports", "token-unknown", "another payload"];
+    for told in told.into_iter().chain([&*digest]) {
         assert!(log.contains(told), "{told} is not in\n{log}");
     }
     // From the first line on: what a start says is JSON too.
@@ -99,7 +102,7 @@ fn a_log_holds_no_report_no_id_no_token_and_no_query() {
     // The digits between its marks.
     let tokens = [&ADMIN[6..], &COLLECTOR[10..], &key[8..72], &unused];
     let asked = ["a-wrong-token", "secret-in-a-query", "a-path-with-a-secret"];
-    let of_reports = [good, stray]
+    let of_reports = [good, stray, again]
         .into_iter()
         .flat_map(|report| [report.id().to_string(), hexadecimal(report.payload()), format!("{:?}", report.payload())]);
     for secret in tokens.into_iter().chain(asked).map(str::to_owned).chain(of_reports) {
