@@ -13,7 +13,7 @@ export const en = {
     "may have asked for the report's number already, without any of these details.",
   stays: "The details themselves stay on this device.",
   promise:
-    "From the report, anyone who sees it, its receiver included, can only guess whether something is true of you. " +
+    "From the report, anyone who sees it, its receiver included, can guess whether something is true of you. " +
     "Suppose that they are wrong about {others} of 1000 people of whom it is not true. Then, on average, they find " +
     "at most {found} of 1000 people of whom it is true; without the report, {others}.",
   scope: "This holds for one report. What several reports reveal adds up.",

@@ -41,7 +41,7 @@ export const de = {
     "irgendwelche Angaben.",
   stays: "Die Angaben selbst bleiben auf diesem Gerät.",
   promise:
-    "Wer den Bericht sieht, auch sein Empfänger, kann daraus nur raten, ob etwas auf Sie zutrifft. Angenommen, dabei " +
+    "Wer den Bericht sieht, auch sein Empfänger, kann damit raten, ob etwas auf Sie zutrifft. Angenommen, dabei " +
     "werden {others} von 1000 Menschen, auf die es nicht zutrifft, falsch eingeschätzt. Dann werden im Mittel " +
     "höchstens {found} von 1000 Menschen, auf die es zutrifft, erkannt; ohne den Bericht {others}.",
   scope: "Das gilt für einen Bericht. Was mehrere Berichte verraten, summiert sich.",

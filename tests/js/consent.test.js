@@ -21,7 +21,7 @@ test("the statement says what leaves, what stays, and what is promised, in words
       "may have asked for the report's number already, without any of these details.",
     stays: "The details themselves stay on this device.",
     promise:
-      "From the report, anyone who sees it, its receiver included, can only guess whether something is true of you. " +
+      "From the report, anyone who sees it, its receiver included, can guess whether something is true of you. " +
       "Suppose that they are wrong about 10 of 1000 people of whom it is not true. Then, on average, they find " +
       "at most 74 of 1000 people of whom it is true; without the report, 10.",
     scope: "This holds for one report. What several reports reveal adds up.",
