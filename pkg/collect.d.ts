@@ -25,8 +25,9 @@ export interface CollectOptions extends Pick<ConsentOptions, "labels" | "locale"
   readonly purpose: string;
   /**
    * How the visitor is asked: a function, which resolves to `true` where the visitor agrees to the statement; or
-   * `"given"`, by which your page says that the visitor has agreed to it. By default the page's `<ldp-pca-consent>`
-   * asks, or one that is made for the question. A function also gets the `signal`, to close what it shows.
+   * `"given"`, by which your page says that the visitor has agreed to it: best before the questions, so that no answer
+   * decides who takes part. By default the page's `<ldp-pca-consent>` asks, or one that is made for the question. A
+   * function also gets the `signal`, to close what it shows.
    */
   readonly consent?:
     | "given"

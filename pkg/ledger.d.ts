@@ -170,7 +170,7 @@ export interface RelayOptions extends Omit<SubmitOptions, "url"> {
  * no other server, and what is promised to a relay never to an aggregator. A refinement that asks for its report at
  * another origin than its first wave is a promise of its own, and the budget counts both: anybody can name a parent.
  *
- * It is kept in IndexedDB, per browser profile and origin: a private window has its own, which ends with it, and
+ * It is kept in IndexedDB, per browser profile, origin and `name`. A private window has its own, which ends with it;
  * deleting the site's data starts a new ledger. A page that is open then still counts what its ledgers of this name
  * have seen, and makes no second report; what waited is sent only if the page calls {@link PrivacyLedger.send} again.
  * Later visits know only what the page has booked or changed since. Where the browser closes the database (of a
