@@ -16,7 +16,7 @@ macro_rules! documents {
 [components format]: crate::_documentation::wire_format#components
 [double-cap]: crate::_documentation::double_cap
 [double-cap module]: crate::mechanism::double_cap
-[every record]: crate::_documentation::records#every-record-gives-a-report
+[every record]: crate::_documentation::records#a-record-on-its-own-gives-a-report
 [erasing a report]: https://docs.rs/crate/ldp-pca/latest/source/docs/operate/erase-and-close.md
 [family law]: crate::_documentation::inference#several-epsilons
 [feature test]: crate::_documentation::inference#the-features-that-take-part

@@ -58,7 +58,7 @@ impl Randomizer {
     ///     polars or Arrow table, whose columns are found by name; or mappings from names to values. One record is a
     ///     mapping, or a list of one. A numeric column holds numbers, and a categorical one texts. NaN, infinities,
     ///     None, nulls and masked values are missing, and so is what does not fit its column: it contributes nothing to
-    ///     the report, and no report shows that it is missing.
+    ///     the report, which protects this as it does any value.
     /// ids : sequence of str, optional
     ///     The ids of the reports, each of 32 hexadecimal digits, as the aggregator issues them: ``ldp-pca serve``
     ///     accepts no others unless it is configured to. By default reports draw their own ids.
@@ -79,7 +79,8 @@ impl Randomizer {
     /// Returns
     /// -------
     /// Reports
-    ///     In the order of the records: one for each, whatever it holds.
+    ///     In the order of the records: one for each. One record alone gives one whatever it holds. Several are for
+    ///     somebody who may see them all: they may be refused for what they hold together.
     ///
     /// Raises
     /// ------
