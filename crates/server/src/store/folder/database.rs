@@ -8,9 +8,9 @@
 //! tally    one row: how often the others were changed, how many they are, and the total of their checksums
 //! ```
 //!
-//! Every row has a checksum of its table and its columns (a report has its own), and every transaction updates the
-//! tally. So an opening notices what the disk changed. SQLite silently drops a damaged end of its log, and the last
-//! changes with it: they are counted beside the database too ([`Counter`]).
+//! Every row has a checksum of its table and of the columns before it (a report has its own), and every transaction
+//! updates the tally. So an opening notices what the disk changed. SQLite silently drops a damaged end of its log, and
+//! the last changes with it: they are counted beside the database too ([`Counter`]).
 
 use std::collections::HashSet;
 use std::fs;
@@ -23,7 +23,8 @@ use std::thread;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags, Row, Transaction, TransactionBehavior, ffi, params};
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Row, Transaction, TransactionBehavior, ffi, params_from_iter};
 use tokio::sync::watch;
 
 use super::counter::{Counter, Found};
@@ -52,19 +53,19 @@ pub(super) const REPAIR: &str = "repair.tmp";
 pub(super) const REPAIRED: &str = "reports.sqlite.repaired";
 
 /// Identifies the file: `LDPS`.
-const APPLICATION: i64 = 0x4c44_5053;
+const APPLICATION: u64 = 0x4c44_5053;
 
 /// The version of the tables.
-const VERSION: i64 = 1;
+const VERSION: u64 = 1;
 
-/// Checksums stand before long columns, so that they are read without them.
+/// What is behind a checksum is not in it.
 pub(super) const TABLES: [&str; 5] = [
     "CREATE TABLE task (document TEXT NOT NULL, settings TEXT NOT NULL, lost INTEGER NOT NULL, damage TEXT NOT NULL, \
      checksum INTEGER NOT NULL) STRICT",
-    "CREATE TABLE batches (seq INTEGER PRIMARY KEY, n INTEGER NOT NULL, checksum INTEGER NOT NULL, ids BLOB NOT NULL, \
+    "CREATE TABLE batches (seq INTEGER PRIMARY KEY, n INTEGER NOT NULL, ids BLOB NOT NULL, checksum INTEGER NOT NULL, \
      reports BLOB NOT NULL) STRICT",
     "CREATE TABLE erased (id BLOB PRIMARY KEY, at INTEGER NOT NULL, checksum INTEGER NOT NULL) STRICT, WITHOUT ROWID",
-    "CREATE TABLE sums (part INTEGER PRIMARY KEY, upto INTEGER NOT NULL, checksum INTEGER NOT NULL, cells BLOB NOT \
+    "CREATE TABLE sums (part INTEGER PRIMARY KEY, upto INTEGER NOT NULL, cells BLOB NOT NULL, checksum INTEGER NOT \
      NULL) STRICT",
     "CREATE TABLE tally (changes INTEGER NOT NULL, rows INTEGER NOT NULL, total INTEGER NOT NULL, checksum INTEGER NOT \
      NULL) STRICT",
@@ -97,7 +98,7 @@ pub(super) fn in_file<T>(path: &Path, work: impl FnOnce() -> Result<T, Problem>)
 /// A database of another release.
 #[derive(Debug, thiserror::Error)]
 #[error("it has version {0} instead of {VERSION}: use the release that wrote it")]
-struct OtherVersion(i64);
+struct OtherVersion(u64);
 
 /// Whether an error is of a database that is damaged, rather than in use, out of reach, or of another release.
 pub(super) fn is_damage(error: &StoreError) -> bool {
@@ -164,47 +165,79 @@ impl Tally {
         self.total = self.total.wrapping_add(checksum.into());
     }
 
-    fn checksum(&self) -> u32 {
-        let [changes, rows, total] = [self.changes, self.rows, self.total].map(u64::to_le_bytes);
-        checksum("tally", &[&changes, &rows, &total])
+    fn columns(self) -> Vec<Value> {
+        // SQLite has no unsigned numbers.
+        [self.changes, self.rows, self.total].map(|number| Value::Integer(number.cast_signed())).to_vec()
     }
 
     pub(super) fn read(connection: &Connection) -> Result<Self, Problem> {
-        let (tally, checksum) =
-            connection.query_row("SELECT changes, rows, total, checksum FROM tally", [], |row| {
-                // SQLite has no unsigned numbers.
-                let total = row.get::<_, i64>(2)?.cast_unsigned();
-                Ok((Self { changes: row.get(0)?, rows: row.get(1)?, total }, row.get::<_, u32>(3)?))
-            })?;
-        if checksum == tally.checksum() { Ok(tally) } else { Err("its tally is not what was written".into()) }
+        read_row(connection, "tally", "changes, rows, total", &mut Self::default(), |row| {
+            let [changes, rows, total] = [row.get(0)?, row.get(1)?, row.get(2)?].map(i64::cast_unsigned);
+            Ok(Self { changes, rows, total })
+        })
     }
 }
 
 /// The checksum of a row: of its table's name and these columns, each with its length.
-fn checksum(table: &str, columns: &[&[u8]]) -> u32 {
+fn checksum(table: &str, columns: &[ValueRef<'_>]) -> u32 {
     let mut checksum = crc32fast::Hasher::new();
-    for bytes in [table.as_bytes()].iter().chain(columns) {
+    let mut add = |bytes: &[u8]| {
         checksum.update(&(bytes.len() as u64).to_le_bytes());
         checksum.update(bytes);
+    };
+    add(table.as_bytes());
+    for column in columns {
+        match column {
+            ValueRef::Integer(number) => add(&number.to_le_bytes()),
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => add(bytes),
+            // No column takes it.
+            ValueRef::Null | ValueRef::Real(_) => add(&[]),
+        }
     }
     checksum.finalize()
 }
 
-fn checksum_of_batch(seq: i64, reports: u64, ids: &[u8]) -> u32 {
-    checksum("batches", &[&seq.to_le_bytes(), &reports.to_le_bytes(), ids])
+/// The checksum of a row, which is behind so many columns. An error if they are not what was written.
+pub(super) fn checked(table: &str, row: &Row<'_>, columns: usize) -> Result<u32, Problem> {
+    let values = (0..columns).map(|column| row.get_ref(column)).collect::<rusqlite::Result<Vec<_>>>()?;
+    let found = row.get(columns)?;
+    if checksum(table, &values) == found { Ok(found) } else { Err("it is not what was written".into()) }
 }
 
-fn checksum_of_part(part: u64, upto: i64, cells: &[u8]) -> u32 {
-    checksum("sums", &[&part.to_le_bytes(), &upto.to_le_bytes(), cells])
+/// Passes the rows of a table to `each`, in the order of their first column, and adds them to the tally.
+fn read_rows(
+    connection: &Connection,
+    table: &str,
+    columns: &str,
+    tally: &mut Tally,
+    mut each: impl FnMut(&Row<'_>) -> Result<(), Problem>,
+) -> Result<(), Problem> {
+    let mut statement = connection.prepare(&format!("SELECT {columns}, checksum FROM {table} ORDER BY 1"))?;
+    let behind = statement.column_count() - 1;
+    let mut rows = statement.query([])?;
+    for place in 1.. {
+        let Some(row) = rows.next()? else { break };
+        let checked = checked(table, row, behind);
+        tally.add(checked.map_err(|problem| format!("row {place} of its table {table}: {problem}"))?);
+        each(row)?;
+    }
+    Ok(())
 }
 
-fn checksum_of_task([document, settings, damage]: &[String; 3], lost: u64) -> u32 {
-    let [document, settings, damage] = [document, settings, damage].map(String::as_bytes);
-    checksum("task", &[document, settings, &lost.to_le_bytes(), damage])
-}
-
-pub(super) fn checksum_of_erased(id: &[u8], at: u64) -> u32 {
-    checksum("erased", &[id, &at.to_le_bytes()])
+/// Reads the row of a table that has one.
+fn read_row<T>(
+    connection: &Connection,
+    table: &str,
+    columns: &str,
+    tally: &mut Tally,
+    read: impl Fn(&Row<'_>) -> Result<T, Problem>,
+) -> Result<T, Problem> {
+    let mut found = None;
+    read_rows(connection, table, columns, tally, |row| {
+        found = Some(read(row)?);
+        Ok(())
+    })?;
+    found.ok_or_else(|| format!("its table {table} is empty").into())
 }
 
 /// The row of the task.
@@ -224,20 +257,14 @@ impl TaskRow {
         Self { task: task.clone(), settings: settings.clone(), lost: 0, damage: Vec::new() }
     }
 
-    /// Reads it, with its checksum.
-    pub(super) fn read(connection: &Connection) -> Result<(Self, u32), Problem> {
-        let columns = "SELECT document, settings, damage, lost, checksum FROM task";
-        let (texts, lost, checksum) = connection.query_row(columns, [], |row| {
-            let texts: [String; 3] = [row.get(0)?, row.get(1)?, row.get(2)?];
-            Ok((texts, row.get(3)?, row.get::<_, u32>(4)?))
-        })?;
-        if checksum_of_task(&texts, lost) != checksum {
-            return Err("the row of its task is not what was written".into());
-        }
-        let [document, settings, damage] = texts;
-        let (task, settings) = (Task::from_json(&document)?, serde_json::from_str(&settings)?);
-        let damage = damage.lines().map(str::to_owned).collect();
-        Ok((Self { task, settings, lost, damage }, checksum))
+    /// Reads it.
+    pub(super) fn read(connection: &Connection, tally: &mut Tally) -> Result<Self, Problem> {
+        read_row(connection, "task", "document, settings, lost, damage", tally, |row| {
+            let [document, settings, damage] = [row.get::<_, String>(0)?, row.get(1)?, row.get(3)?];
+            let (task, settings) = (Task::from_json(&document)?, serde_json::from_str(&settings)?);
+            let damage = damage.lines().map(str::to_owned).collect();
+            Ok(Self { task, settings, lost: row.get(2)?, damage })
+        })
     }
 
     /// The second wave that the task is, or that its settings name.
@@ -263,7 +290,6 @@ impl Database {
             database.state.tally.changes = changes;
             database.try_change(|change| {
                 TABLES.iter().try_for_each(|table| change.transaction.execute(table, []).map(drop))?;
-                change.transaction.execute("INSERT INTO tally VALUES (0, 0, 0, 0)", [])?;
                 change.put_row(row)
             })?;
             Ok(database)
@@ -330,7 +356,7 @@ impl Database {
     pub(super) fn describe(folder: &Path, digest: TaskDigest) -> Result<TaskRow, StoreError> {
         let path = folder.join(FILE);
         in_file(&path, || {
-            let (row, _) = TaskRow::read(&look_at(&path)?)?;
+            let row = TaskRow::read(&look_at(&path)?, &mut Tally::default())?;
             check_task(&row.task, digest)?;
             Ok(row)
         })
@@ -457,13 +483,12 @@ impl Database {
             let transaction = Transaction::new(&mut self.connection, TransactionBehavior::Immediate)?;
             let mut change = Change { transaction, state: self.state, removes: false };
             let made = make(&mut change)?;
-            let Change { transaction, mut state, removes } = change;
-            state.tally.changes += 1;
-            let Tally { changes, rows, total } = state.tally;
-            transaction
-                .prepare("UPDATE tally SET changes = ?1, rows = ?2, total = ?3, checksum = ?4")?
-                .execute(params![changes, rows, total.cast_signed(), state.tally.checksum()])?;
-            (made, state, removes, transaction.commit())
+            change.state.tally.changes += 1;
+            let state = change.state;
+            change.transaction.execute("DELETE FROM tally", [])?;
+            // It does not count itself.
+            change.put("tally", state.tally.columns(), None)?;
+            (made, state, change.removes, change.transaction.commit())
         };
         self.unless_doubtful(committed)?;
         self.state = state;
@@ -533,29 +558,36 @@ pub(super) struct Change<'a> {
 impl Change<'_> {
     /// Changes the row of the task.
     pub(super) fn edit(&mut self, edit: impl FnOnce(&mut TaskRow)) -> Result<(), Problem> {
-        let (mut row, _) = TaskRow::read(&self.transaction)?;
+        let mut row = TaskRow::read(&self.transaction, &mut Tally::default())?;
         edit(&mut row);
         self.put_row(&row)
     }
 
     fn put_row(&mut self, row: &TaskRow) -> Result<(), Problem> {
-        self.clear("task")?;
+        self.remove("task")?;
         let TaskRow { task, settings, lost, damage } = row;
-        let texts = [task.to_json(), serde_json::to_string(settings)?, damage.join("\n")];
-        let checksum = checksum_of_task(&texts, *lost);
-        let [document, settings, damage] = texts;
-        let values = params![document, settings, lost, damage, checksum];
-        self.transaction.execute("INSERT INTO task VALUES (?1, ?2, ?3, ?4, ?5)", values)?;
+        let (document, settings) = (task.to_json(), serde_json::to_string(settings)?);
+        let damage = damage.join("\n");
+        self.put("task", vec![document.into(), settings.into(), lost.cast_signed().into(), damage.into()], None)
+    }
+
+    /// Adds a row of these columns, with their checksum, and with one behind it.
+    fn put(&mut self, table: &str, mut row: Vec<Value>, behind: Option<Vec<u8>>) -> Result<(), Problem> {
+        let checksum = checksum(table, &row.iter().map(ValueRef::from).collect::<Vec<_>>());
+        row.push(Value::Integer(checksum.into()));
+        row.extend(behind.map(Value::Blob));
+        let insert = format!("INSERT INTO {table} VALUES ({})", vec!["?"; row.len()].join(", "));
+        self.transaction.execute(&insert, params_from_iter(row))?;
         self.state.tally.add(checksum);
         Ok(())
     }
 
-    /// Removes all rows of a table.
-    fn clear(&mut self, table: &str) -> Result<(), Problem> {
-        let count = format!("SELECT count(*), coalesce(sum(checksum), 0) FROM {table}");
-        let (rows, total): (u64, u64) = self.transaction.query_row(&count, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        self.transaction.execute(&format!("DELETE FROM {table}"), [])?;
-        self.state.tally.rows -= rows;
+    /// Removes rows of a table.
+    fn remove(&mut self, rows: &str) -> Result<(), Problem> {
+        let count = format!("SELECT count(*), coalesce(sum(checksum), 0) FROM {rows}");
+        let (count, total): (u64, u64) = self.transaction.query_row(&count, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        self.transaction.execute(&format!("DELETE FROM {rows}"), [])?;
+        self.state.tally.rows -= count;
         self.state.tally.total = self.state.tally.total.wrapping_sub(total);
         Ok(())
     }
@@ -563,70 +595,62 @@ impl Change<'_> {
     /// Adds reports, each with its bytes.
     pub(super) fn append(&mut self, reports: &[Report], frames: &[&[u8]]) -> Result<(), Problem> {
         let each = frames.first().map_or(1, |frame| (ROW_BYTES / frame.len()).max(1));
-        let mut statement = self.transaction.prepare("INSERT INTO batches VALUES (?1, ?2, ?3, ?4, ?5)")?;
         for (reports, frames) in reports.chunks(each).zip(frames.chunks(each)) {
-            let (seq, count, ids) = (self.state.last + 1, reports.len() as u64, bytes_of(reports));
-            let (checksum, bytes) = (checksum_of_batch(seq, count, &ids), frames.concat());
-            statement.execute(params![seq, count, checksum, ids, bytes])?;
-            self.state.tally.add(checksum);
-            (self.state.last, self.state.seen) = (seq, self.state.seen + count);
+            self.state.last += 1;
+            self.put_batch(self.state.last, reports, frames.concat())?;
         }
         Ok(())
+    }
+
+    fn put_batch(&mut self, seq: i64, reports: &[Report], bytes: Vec<u8>) -> Result<(), Problem> {
+        let count = reports.len() as u64;
+        let ids: Vec<u8> = reports.iter().flat_map(|report| *report.id().as_bytes()).collect();
+        self.state.seen += count;
+        self.put("batches", vec![seq.into(), count.cast_signed().into(), ids.into()], Some(bytes))
     }
 
     /// Takes the reports with these ids out of their batches, and out of the sum of all. A batch with a damaged report
     /// is refused.
     pub(super) fn erase(&mut self, task: &Task, ids: &HashSet<ReportId>, sum: &mut Aggregate) -> Result<(), Problem> {
         let (mut batches, mut left, mut gone) = (Vec::<i64>::new(), Vec::new(), Vec::new());
-        let mut all = self.transaction.prepare("SELECT seq, ids FROM batches ORDER BY seq")?;
-        let mut rows = all.query([])?;
-        while let Some(row) = rows.next()? {
-            let (stored, before) = (row.get_ref(1)?.as_blob()?, left.len());
+        read_rows(&self.transaction, "batches", "seq, n, ids", &mut Tally::default(), |row| {
+            let (stored, before) = (row.get_ref(2)?.as_blob()?, left.len());
             left.extend(ids_of(stored).filter(|id| !ids.contains(id)));
             if 16 * (left.len() - before) < stored.len() {
                 batches.push(row.get(0)?);
             }
-        }
+            Ok(())
+        })?;
         if batches.is_empty() {
             return Ok(());
         }
         self.removes = true;
-        let mut find = self.transaction.prepare(&StoredBatch::READ.replace("seq > ?1", "seq = ?1"))?;
-        let update = "UPDATE batches SET n = ?2, checksum = ?3, ids = ?4, reports = ?5 WHERE seq = ?1";
-        let mut update = self.transaction.prepare(update)?;
+        let find = StoredBatch::READ.replace("seq > ?1", "seq = ?1");
         for seq in batches {
-            let mut batch = find.query_row([seq], |row| Ok(StoredBatch::of(row, task)))??;
+            let mut batch = self.transaction.query_row(&find, [seq], |row| Ok(StoredBatch::of(row, task)))??;
             if let Some(damage) = batch.damage() {
                 return Err(format!("{damage}: repair it before").into());
             }
-            let before = checksum_of_batch(seq, batch.reports.len() as u64, &bytes_of(&batch.reports));
-            let removed = batch.extract(|id| ids.contains(&id));
-            self.state.seen -= removed.len() as u64;
-            gone.extend(removed);
-            let (count, ids) = (batch.reports.len() as u64, bytes_of(&batch.reports));
-            let checksum = checksum_of_batch(seq, count, &ids);
-            update.execute(params![seq, count, checksum, ids, batch.bytes])?;
-            self.state.tally.total = self.state.tally.total.wrapping_sub(before.into()).wrapping_add(checksum.into());
+            self.remove(&format!("batches WHERE seq = {seq}"))?;
+            self.state.seen -= batch.reports.len() as u64;
+            gone.extend(batch.extract(|id| ids.contains(&id)));
+            self.put_batch(seq, &batch.reports, batch.bytes)?;
         }
         Ok(sum.subtract(task, &gone, left)?)
     }
 
     /// Records ids that are refused from now on, because their reports were erased.
     pub(super) fn refuse<'i>(&mut self, ids: impl IntoIterator<Item = &'i ReportId>, at: u64) -> Result<(), Problem> {
-        let mut statement = self.transaction.prepare("INSERT OR IGNORE INTO erased VALUES (?1, ?2, ?3)")?;
         for id in ids {
-            let checksum = checksum_of_erased(id.as_bytes(), at);
-            if statement.execute(params![id.as_bytes(), at, checksum])? == 1 {
-                self.state.tally.add(checksum);
-                self.state.seen += 1;
-            }
+            self.put("erased", vec![id.as_bytes().to_vec().into(), at.cast_signed().into()], None)?;
+            self.state.seen += 1;
         }
         Ok(())
     }
 
     /// Replaces the sum: it is that of all batches.
     pub(super) fn put_sum(&mut self, sum: &Aggregate) -> Result<(), Problem> {
-        self.clear("sums")?;
+        self.remove("sums")?;
         let (mut cells, mut part) = (Vec::new(), 0);
         sum.visit_bytes(|bytes| {
             cells.extend_from_slice(bytes);
@@ -634,17 +658,13 @@ impl Change<'_> {
                 return Ok(());
             }
             part += 1;
-            self.put_part(part, &mem::take(&mut cells))
+            self.put_part(part, mem::take(&mut cells))
         })?;
-        if cells.is_empty() { Ok(()) } else { self.put_part(part + 1, &cells) }
+        if cells.is_empty() { Ok(()) } else { self.put_part(part + 1, cells) }
     }
 
-    fn put_part(&mut self, part: u64, cells: &[u8]) -> Result<(), Problem> {
-        let upto = self.state.last;
-        let checksum = checksum_of_part(part, upto, cells);
-        self.transaction.execute("INSERT INTO sums VALUES (?1, ?2, ?3, ?4)", params![part, upto, checksum, cells])?;
-        self.state.tally.add(checksum);
-        Ok(())
+    fn put_part(&mut self, part: i64, cells: Vec<u8>) -> Result<(), Problem> {
+        self.put("sums", vec![part.into(), self.state.last.into(), cells.into()], None)
     }
 }
 
@@ -712,11 +732,6 @@ impl StoredBatch {
     pub(super) fn frames(&self) -> Vec<&[u8]> {
         self.bytes.chunks((self.bytes.len() / self.reports.len().max(1)).max(1)).collect()
     }
-}
-
-/// The ids of these reports.
-fn bytes_of(reports: &[Report]) -> Vec<u8> {
-    reports.iter().flat_map(|report| *report.id().as_bytes()).collect()
 }
 
 fn ids_of(bytes: &[u8]) -> impl Iterator<Item = ReportId> {
@@ -867,11 +882,14 @@ fn load(connection: &Connection, digest: TaskDigest, counted: Option<Found>) -> 
     check_pages(connection)?;
     let tally = Tally::read(connection)?;
     let mut found = Tally { changes: tally.changes, ..Tally::default() };
-    let (mut row, checksum) = TaskRow::read(connection)?;
+    let mut row = TaskRow::read(connection, &mut found)?;
     check_task(&row.task, digest)?;
-    found.add(checksum);
     let (sum, upto) = read_sum(connection, &row.task, &mut found)?;
-    let erased = read_erased(connection, &mut found)?;
+    let mut erased = HashSet::new();
+    read_rows(connection, "erased", "id, at", &mut found, |row| {
+        erased.insert(ReportId::new(row.get(0)?));
+        Ok(())
+    })?;
     let (ids, reports, last) = read_ids(connection, &mut found)?;
     if tally != found {
         return Err("rows are missing from it, or are not what was written".into());
@@ -897,11 +915,10 @@ pub(super) fn check_task(task: &Task, digest: TaskDigest) -> Result<(), Problem>
 
 /// Checks what the file is, and its pages if they are few.
 fn check_pages(connection: &Connection) -> Result<(), Problem> {
-    let pragma = |name: &str| connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0));
-    if pragma("application_id")? != APPLICATION {
+    if pragma(connection, "application_id")? != APPLICATION {
         return Err("it is not a database of reports".into());
     }
-    let version = pragma("user_version")?;
+    let version = pragma(connection, "user_version")?;
     if version != VERSION {
         return Err(OtherVersion(version).into());
     }
@@ -914,9 +931,12 @@ fn check_pages(connection: &Connection) -> Result<(), Problem> {
 }
 
 fn length_of(connection: &Connection) -> rusqlite::Result<u64> {
-    let [pages, bytes] = ["page_count", "page_size"]
-        .map(|name| connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, u64>(0)));
-    Ok(pages? * bytes?)
+    Ok(pragma(connection, "page_count")? * pragma(connection, "page_size")?)
+}
+
+/// A number that SQLite has of a database.
+pub(super) fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<u64> {
+    connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0))
 }
 
 /// Reads every page.
@@ -926,58 +946,29 @@ fn check_all_pages(connection: &Connection) -> Result<(), Problem> {
 }
 
 fn read_sum(connection: &Connection, task: &Task, tally: &mut Tally) -> Result<(Aggregate, i64), Problem> {
-    let mut statement = connection.prepare("SELECT part, upto, checksum, cells FROM sums ORDER BY part")?;
-    let (mut rows, mut bytes, mut last) = (statement.query([])?, Vec::new(), 0);
-    while let Some(row) = rows.next()? {
-        let (part, upto, checksum) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let cells = row.get_ref(3)?.as_blob()?;
-        if checksum_of_part(part, upto, cells) != checksum {
-            return Err("its sum is not what was written".into());
-        }
-        tally.add(checksum);
-        bytes.extend_from_slice(cells);
-        last = upto;
-    }
+    let (mut bytes, mut upto) = (Vec::new(), 0);
+    read_rows(connection, "sums", "part, upto, cells", tally, |row| {
+        bytes.extend_from_slice(row.get_ref(2)?.as_blob()?);
+        upto = row.get(1)?;
+        Ok(())
+    })?;
     let sum = if bytes.is_empty() { Aggregate::empty(task) } else { Aggregate::from_bytes(&bytes, task)? };
-    Ok((sum, last))
-}
-
-fn read_erased(connection: &Connection, tally: &mut Tally) -> Result<HashSet<ReportId>, Problem> {
-    let mut statement = connection.prepare("SELECT id, at, checksum FROM erased")?;
-    let (mut rows, mut erased) = (statement.query([])?, HashSet::new());
-    while let Some(row) = rows.next()? {
-        let (id, checksum): ([u8; 16], u32) = (row.get(0)?, row.get(2)?);
-        if checksum_of_erased(&id, row.get(1)?) != checksum {
-            return Err("the id of an erased report is not what was written".into());
-        }
-        tally.add(checksum);
-        erased.insert(ReportId::new(id));
-    }
-    Ok(erased)
+    Ok((sum, upto))
 }
 
 /// Reads the ids of all batches; returns them, how many they are, and the last batch.
 fn read_ids(connection: &Connection, tally: &mut Tally) -> Result<(Ids, u64, i64), Problem> {
-    let mut ids = Ids::new();
+    let (mut ids, mut last) = (Ids::new(), 0);
     let count: u64 = connection.query_row("SELECT coalesce(sum(n), 0) FROM batches", [], |row| row.get(0))?;
     // Each has some bytes of the file, whatever it says.
     ids.reserve(usize::try_from(count.min(length_of(connection)? / 16))?);
-    let mut statement = connection.prepare("SELECT seq, n, checksum, ids FROM batches ORDER BY seq")?;
-    let (mut rows, mut last) = (statement.query([])?, 0);
-    while let Some(row) = rows.next()? {
-        let (seq, reports, checksum) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let stored = row.get_ref(3)?.as_blob()?;
-        if checksum_of_batch(seq, reports, stored) != checksum || stored.len() as u64 != 16 * reports {
-            return Err(format!("batch {seq} is not what was written").into());
+    read_rows(connection, "batches", "seq, n, ids", tally, |row| {
+        last = row.get(0)?;
+        if ids_of(row.get_ref(2)?.as_blob()?).all(|id| ids.insert(id)) {
+            return Ok(());
         }
-        tally.add(checksum);
-        last = seq;
-        for id in ids_of(stored) {
-            if !ids.insert(id) {
-                return Err(format!("batch {seq} has a report that is there already").into());
-            }
-        }
-    }
+        Err(format!("batch {last} has a report that is there already").into())
+    })?;
     Ok((ids, count, last))
 }
 

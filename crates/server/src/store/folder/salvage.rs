@@ -1,13 +1,13 @@
 //! What can be read of a damaged database: of a copy, so that nothing of it is changed.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::database::{FILE, LOG, PAGES, Problem, StoredBatch, TABLES, Tally, TaskRow, check_task, checksum_of_erased};
+use super::database::{FILE, LOG, PAGES, Problem, StoredBatch, TABLES, Tally, TaskRow, check_task, checked, pragma};
 use ldp_pca::report::ReportId;
 use ldp_pca::task::{Task, TaskDigest};
 
@@ -22,7 +22,7 @@ pub(super) struct Salvage {
     pub(super) row: Option<TaskRow>,
     pub(super) changes: u64,
     /// The ids of erased reports, and when.
-    pub(super) erased: Vec<(ReportId, u64)>,
+    pub(super) erased: HashMap<ReportId, u64>,
 }
 
 impl Salvage {
@@ -31,7 +31,7 @@ impl Salvage {
         let (connection, document) = open(copy)?;
         let task = Task::from_json(&document)?;
         check_task(&task, digest)?;
-        let row = TaskRow::read(&connection).ok().map(|(row, _)| row);
+        let row = TaskRow::read(&connection, &mut Tally::default()).ok();
         let changes = Tally::read(&connection).map_or(0, |tally| tally.changes);
         let erased = erased(&connection);
         Ok(Self { connection, task, row, changes, erased })
@@ -41,7 +41,7 @@ impl Salvage {
     pub(super) fn batches(&self, each: &mut dyn FnMut(StoredBatch) -> Result<(), Problem>) -> Result<(), Problem> {
         let last = self.connection.query_row("SELECT max(seq) FROM batches", [], |row| row.get::<_, Option<u64>>(0));
         // Each has some bytes of the file, whatever the last one says.
-        let bytes: u64 = self.connection.query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap_or(0) * PAGES[1];
+        let bytes = pragma(&self.connection, "page_count").unwrap_or(0) * PAGES[1];
         let likely = if last.is_ok() { bytes / 64 } else { 0 };
         let last = last.unwrap_or(Some(u64::MAX)).unwrap_or(0);
         let (mut seq, mut missing) = (1u64, 0);
@@ -103,16 +103,17 @@ fn renew_first_page(copy: &Path, bytes: u64) -> Result<(), Problem> {
 }
 
 /// The intact rows from both ends: those behind a damaged page are reached from the other.
-fn erased(connection: &Connection) -> Vec<(ReportId, u64)> {
-    let mut erased = HashSet::new();
+fn erased(connection: &Connection) -> HashMap<ReportId, u64> {
+    let mut erased = HashMap::new();
     for order in ["ASC", "DESC"] {
         let rows = format!("SELECT id, at, checksum FROM erased ORDER BY id {order}");
         let Ok(mut statement) = connection.prepare(&rows) else { continue };
-        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+        let rows = statement.query_map([], |row| {
+            let intact = checked("erased", row, 2).is_ok();
+            Ok(intact.then_some((ReportId::new(row.get(0)?), row.get(1)?)))
+        });
         // Rows after an error are read from the other end.
-        let intact = |(id, at, checksum): &([u8; 16], u64, u32)| checksum_of_erased(id, *at) == *checksum;
-        let rows = rows.into_iter().flatten().map_while(Result::ok).filter(intact);
-        erased.extend(rows.map(|(id, at, _)| (ReportId::new(id), at)));
+        erased.extend(rows.into_iter().flatten().map_while(Result::ok).flatten());
     }
-    erased.into_iter().collect()
+    erased
 }

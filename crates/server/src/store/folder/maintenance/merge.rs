@@ -144,7 +144,7 @@ fn merge_task(
     let limit = settings.max_records.unwrap_or(MAX_RECORDS);
     database.change(|change| {
         change.erase(task, &gone, &mut total)?;
-        change.refuse(&erased, unix_time())?;
+        change.refuse(erased.difference(&known), unix_time())?;
         for (source, Content { row: theirs, .. }) in parts {
             merged.lost += read_batches(source, theirs, allow_loss, &mut |mut batch| {
                 meter(batch.bytes.len() as u64);
