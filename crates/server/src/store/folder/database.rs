@@ -14,7 +14,7 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Write};
 use std::mem;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -812,34 +812,24 @@ fn check_file(path: &Path) -> Result<(), Problem> {
 }
 
 /// Whether the disk of a file cannot be written.
-#[cfg(unix)]
 fn is_read_only(path: &Path) -> bool {
-    rustix::fs::statvfs(path).is_ok_and(|disk| disk.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY))
-}
-
-#[cfg(not(unix))]
-fn is_read_only(_: &Path) -> bool {
-    false
+    let opened = fs::File::options().write(true).open(path);
+    opened.is_err_and(|error| error.kind() == io::ErrorKind::ReadOnlyFilesystem)
 }
 
 /// Writes the log once more as it is. After a failed sync the system holds what the disk has not, and may take it for
 /// written: then a power cut would leave the file without the log that completes it.
 fn rewrite_log(folder: &Path) -> io::Result<()> {
-    let opened = fs::File::options().read(true).write(true).open(folder.join(LOG));
-    let mut log = match opened {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        opened => opened?,
-    };
-    let mut part = vec![0; 1 << 20];
-    loop {
-        let start = log.stream_position()?;
-        let bytes = log.read(&mut part)?;
-        if bytes == 0 {
-            return log.sync_all();
-        }
-        log.seek(SeekFrom::Start(start))?;
-        log.write_all(&part[..bytes])?;
+    let path = folder.join(LOG);
+    if !path.exists() {
+        return Ok(());
     }
+    let (mut from, mut to) = (fs::File::open(&path)?, fs::File::options().write(true).open(&path)?);
+    let mut part = vec![0; 1 << 20];
+    while let bytes @ 1.. = from.read(&mut part)? {
+        to.write_all(&part[..bytes])?;
+    }
+    to.sync_all()
 }
 
 /// Writes the log back into the file; whether a reader kept it from that.
