@@ -15,7 +15,7 @@ use super::error::PostgresError;
 use super::pool::{Address, Database, Pool};
 use super::schema::{IDENTITY, UNSAFE};
 use super::sql::{Sql, within};
-use super::state::{FoundTask, Range, Shared};
+use super::state::{FoundTask, Shared};
 use super::task::PostgresTask;
 use super::{PostgresOptions, schema, snapshots};
 use crate::locks::{hold, read_lock, write_lock};
@@ -197,15 +197,15 @@ fn read_task(row: &Row) -> Result<FoundTask, PostgresError> {
 /// Adds the reports of the transactions below `ended` that are not in the sum.
 async fn read_reports(client: &Client, shared: &Arc<Shared>, ended: i64) -> Result<(), PostgresError> {
     let failed = || PostgresError::query("read reports");
-    let Range { from, to, without } = shared.ledger().limit(ended);
-    if from == to {
+    let (range, counted) = shared.ledger().limit(ended);
+    if range.is_empty() {
         return Ok(());
     }
     let query = format!(
-        "SELECT report FROM ldp_pca.reports_{} WHERE xid >= {from} AND xid < {to} AND xid <> ALL($1)",
-        shared.number
+        "SELECT report FROM ldp_pca.reports_{} WHERE xid >= {} AND xid < {} AND xid <> ALL($1)",
+        shared.number, range.start, range.end
     );
-    let reading = client.query_typed_raw(&query, [(&without, Type::INT8_ARRAY)]);
+    let reading = client.query_typed_raw(&query, [(&counted, Type::INT8_ARRAY)]);
     let mut rows = match within(READ_PATIENCE, reading).await? {
         Ok(rows) => pin!(rows),
         // Deleted since; the next round finds the list of tasks changed.
@@ -226,7 +226,7 @@ async fn read_reports(client: &Client, shared: &Arc<Shared>, ended: i64) -> Resu
     if !reports.is_empty() {
         read = Some(add(read, &shared.task, reports).await);
     }
-    let added = shared.advance(to, read.as_ref(), passed_over);
+    let added = shared.advance(range.end, read.as_ref(), passed_over);
     added.map_err(|error| PostgresError::Query { action: "be summed", reason: error.to_string() })
 }
 

@@ -16,6 +16,7 @@
 //! answer to a commit was lost.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 
@@ -171,14 +172,6 @@ pub(super) struct Ledger {
     awaited: BTreeSet<i64>,
 }
 
-/// The next transactions to read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Range {
-    pub(super) from: i64,
-    pub(super) to: i64,
-    pub(super) without: Vec<i64>,
-}
-
 impl Ledger {
     /// An own transaction is about to be committed.
     pub(super) fn begin(&mut self, transaction: i64) {
@@ -196,11 +189,11 @@ impl Ledger {
         self.awaited.remove(&transaction);
     }
 
-    /// The transactions to read when all below `ended` have ended.
-    pub(super) fn limit(&self, ended: i64) -> Range {
-        let Covered { horizon: from, counted, .. } = &self.covered;
-        let to = self.awaited.first().map_or(ended, |&first| first.min(ended)).max(*from);
-        Range { from: *from, to, without: counted.iter().copied().filter(|counted| *counted < to).collect() }
+    /// The transactions to read when all below `ended` have ended, and those of them that are counted already.
+    pub(super) fn limit(&self, ended: i64) -> (Range<i64>, Vec<i64>) {
+        let Covered { horizon, ref counted, .. } = self.covered;
+        let to = self.awaited.first().map_or(ended, |&first| first.min(ended)).max(horizon);
+        (horizon..to, counted.iter().copied().filter(|counted| *counted < to).collect())
     }
 
     fn advance(&mut self, limit: i64) {
@@ -222,13 +215,13 @@ mod tests {
     fn the_horizon_stops_at_an_awaited_transaction_and_passes_over_counted_ones() {
         let mut ledger = ledger();
         [12, 15].into_iter().for_each(|transaction| ledger.begin(transaction));
-        assert_eq!(ledger.limit(20), Range { from: 10, to: 12, without: vec![] });
+        assert_eq!(ledger.limit(20), (10..12, vec![]));
         ledger.committed(15);
-        assert_eq!(ledger.limit(20), Range { from: 10, to: 12, without: vec![] });
+        assert_eq!(ledger.limit(20), (10..12, vec![]));
         ledger.committed(12);
-        assert_eq!(ledger.limit(14), Range { from: 10, to: 14, without: vec![12] });
+        assert_eq!(ledger.limit(14), (10..14, vec![12]));
         ledger.advance(14);
-        assert_eq!(ledger.limit(20), Range { from: 14, to: 20, without: vec![15] });
+        assert_eq!(ledger.limit(20), (14..20, vec![15]));
     }
 
     #[test]
@@ -236,12 +229,12 @@ mod tests {
         let mut ledger = ledger();
         ledger.begin(12);
         ledger.given_up(12);
-        assert_eq!(ledger.limit(20), Range { from: 10, to: 20, without: vec![] });
+        assert_eq!(ledger.limit(20), (10..20, vec![]));
         // Its connection was lost before its COMMIT: it ended, and the horizon passed it.
         ledger.begin(3);
-        assert_eq!(ledger.limit(20), Range { from: 10, to: 10, without: vec![] });
+        assert_eq!(ledger.limit(20), (10..10, vec![]));
         ledger.given_up(3);
-        assert_eq!(ledger.limit(20).to, 20);
+        assert_eq!(ledger.limit(20), (10..20, vec![]));
     }
 
     #[test]
