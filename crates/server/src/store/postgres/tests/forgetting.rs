@@ -17,34 +17,28 @@ fn missing(aggregator: &Aggregator) -> u64 {
 }
 
 #[test]
-fn synchronous_commit_that_is_switched_off_costs_no_acknowledged_report() {
+fn a_commit_waits_for_the_disk_or_for_more_whatever_the_database_does_by_default() {
     // Nothing but a commit writes the log within the test.
     let Some(cluster) = Cluster::start(&["wal_writer_delay = 10s"]) else { return };
     let task = compact();
     let aggregator = Aggregator::open(&cluster.address(), slice::from_ref(&task));
-    let reports = reports(&task, 30, 65);
-    aggregator.commit(&task, &reports[..5]).unwrap();
-    reload(&aggregator, "synchronous_commit", "off");
-    for report in &reports[5..] {
-        assert_eq!(aggregator.commit(&task, slice::from_ref(report)), committed(1, 0));
+    let found = |aggregator: &Aggregator| aggregator.query("current_setting('synchronous_commit')");
+    let reports = reports(&task, 30, 60);
+    let settings = [("local", "local"), ("remote_apply", "remote_apply"), ("off", "on")];
+    for ((setting, effective), part) in settings.into_iter().zip(reports.chunks(20)) {
+        reload(&aggregator, "synchronous_commit", setting);
+        let send = |report| assert_eq!(aggregator.commit(&task, slice::from_ref(report)), committed(1, 0));
+        part[..10].iter().for_each(send);
+        eventually("sessions are made again", || found(&aggregator) == effective);
+        assert_eq!(found(&Aggregator::open(&cluster.address(), &[])), effective);
+        part[10..].iter().for_each(send);
     }
     cluster.kill();
     cluster.up();
     eventually("it recovers by itself", || aggregator.store.check().is_ok());
-    assert_eq!(stored(&aggregator).len(), 65);
+    assert_eq!(stored(&aggregator).len(), 60);
     assert_eq!(aggregator.aggregate(&task), sum(&task, &reports));
     assert_eq!(missing(&aggregator), 0);
-}
-
-#[test]
-fn a_commit_waits_for_the_disk_or_for_more_whatever_the_database_does_by_default() {
-    let Some((cluster, [aggregator])) = start(&compact()) else { return };
-    let found = |aggregator: &Aggregator| aggregator.query("current_setting('synchronous_commit')");
-    for (setting, effective) in [("local", "local"), ("off", "on"), ("remote_apply", "remote_apply")] {
-        reload(&aggregator, "synchronous_commit", setting);
-        eventually("sessions are made again", || found(&aggregator) == effective);
-        assert_eq!(found(&Aggregator::open(&cluster.address(), &[])), effective);
-    }
 }
 
 #[test]
