@@ -1,7 +1,6 @@
-//! Aggregators that are killed, databases that crash, answers that are lost, backups that are restored.
+//! Databases that crash, answers that are lost, sessions that stand still, backups that are restored.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -40,62 +39,6 @@ fn a_database_that_crashes_under_load_costs_nothing_that_was_acknowledged() {
         eventually("all are counted", || aggregator.records(&task) >= 15_000);
         assert_eq!(aggregator.aggregate(&task), sum(&task, &reports));
     }
-}
-
-/// The variables that tell the process below its database, and which reports it sends.
-const ADDRESS: &str = "LDP_PCA_TEST_DATABASE";
-const SEED: &str = "LDP_PCA_TEST_SEED";
-
-/// Not a test: the aggregator that the test below starts as a process of its own, and kills.
-#[test]
-#[ignore = "a part of another test, which starts it as a process of its own"]
-fn commits_until_killed() {
-    let variable = |name| std::env::var(name).expect("the test that starts this sets it");
-    let task = compact();
-    let aggregator = Aggregator::open(&variable(ADDRESS), slice::from_ref(&task));
-    let reports = reports(&task, variable(SEED).parse().unwrap(), 4_000);
-    println!();
-    thread::scope(|scope| {
-        for part in reports.chunks(1_000) {
-            let (aggregator, task) = (&aggregator, &task);
-            scope.spawn(move || {
-                for batch in part.chunks(2) {
-                    aggregator.commit(task, batch).unwrap();
-                    println!("{} {} acknowledged", batch[0].id(), batch[1].id());
-                }
-            });
-        }
-    });
-}
-
-#[test]
-fn a_killed_aggregator_loses_nothing_that_it_acknowledged() {
-    let task = compact();
-    let Some((cluster, [watcher])) = start(&task) else { return };
-    let (mut all, mut acknowledged) = (Vec::<Report>::new(), Vec::<String>::new());
-    for seed in 100..106 {
-        all.extend(reports(&task, seed, 4_000));
-        let mut aggregator = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "store::postgres::tests::faults::commits_until_killed", "--ignored", "--nocapture"])
-            .env(ADDRESS, cluster.address())
-            .env(SEED, seed.to_string())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let lines = BufReader::new(aggregator.stdout.take().unwrap()).lines().map(Result::unwrap);
-        let mut told = lines.filter(|line| line.ends_with(" acknowledged"));
-        acknowledged.extend(told.by_ref().take(1 + 30 * (seed as usize - 100)));
-        aggregator.kill().unwrap();
-        aggregator.wait().unwrap();
-        acknowledged.extend(told);
-    }
-    let stored = stored(&watcher);
-    assert!(acknowledged.len() > 450, "too little happened: {}", acknowledged.len());
-    let mut ids = acknowledged.iter().flat_map(|line| line.split(' ').take(2));
-    assert!(ids.all(|id| stored.contains(id)));
-    let expected = sum(&task, all.iter().filter(|report| stored.contains(&report.id().to_string())));
-    eventually("all are counted", || watcher.records(&task) >= expected.records());
-    assert_eq!(watcher.aggregate(&task), expected);
 }
 
 /// A command, or the answer that it was done.
