@@ -169,7 +169,7 @@ fn an_aggregator_notices_that_it_is_at_another_copy_of_the_database() {
 }
 
 #[test]
-fn a_server_forgets_what_it_computed_of_a_task_that_another_deleted() {
+fn a_server_forgets_what_it_computed_of_what_another_erased_or_deleted() {
     let Some(cluster) = Cluster::start(&[]) else { return };
     let (task, data) = (compact(), tempfile::tempdir().unwrap());
     let config = ServerConfig {
@@ -194,6 +194,9 @@ fn a_server_forgets_what_it_computed_of_a_task_that_another_deleted() {
     assert_eq!(records("recovery?rank=1"), Some(20));
 
     let other = Aggregator::open(&cluster.address(), &[]);
+    other.store.erase_reports(task.digest(), &[reports[0].id()]).unwrap();
+    eventually("the server hears of it", || records("status") == Some(19));
+    assert_eq!(records("recovery?rank=1"), Some(19));
     assert!(other.store.delete(task.digest(), Erase::AfterGrace).unwrap());
     other.store.put(task.clone(), TaskSettings::default()).unwrap();
     other.commit(&task, &reports[..5]).unwrap();
