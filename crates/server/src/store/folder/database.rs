@@ -171,10 +171,11 @@ impl Tally {
     }
 
     pub(super) fn read(connection: &Connection) -> Result<Self, Problem> {
-        read_row(connection, "tally", "changes, rows, total", &mut Self::default(), |row| {
+        let mut found = read_rows(connection, "tally", "changes, rows, total", &mut Self::default(), |row| {
             let [changes, rows, total] = [row.get(0)?, row.get(1)?, row.get(2)?].map(i64::cast_unsigned);
             Ok(Self { changes, rows, total })
-        })
+        })?;
+        found.pop().ok_or_else(|| "it has no tally".into())
     }
 }
 
@@ -204,40 +205,23 @@ pub(super) fn checked(table: &str, row: &Row<'_>, columns: usize) -> Result<u32,
     if checksum(table, &values) == found { Ok(found) } else { Err("it is not what was written".into()) }
 }
 
-/// Passes the rows of a table to `each`, in the order of their first column, and adds them to the tally.
-fn read_rows(
+/// Reads the rows of a table with `each`, in the order of their first column, and adds them to the tally.
+fn read_rows<T>(
     connection: &Connection,
     table: &str,
     columns: &str,
     tally: &mut Tally,
-    mut each: impl FnMut(&Row<'_>) -> Result<(), Problem>,
-) -> Result<(), Problem> {
+    mut each: impl FnMut(&Row<'_>) -> Result<T, Problem>,
+) -> Result<Vec<T>, Problem> {
     let mut statement = connection.prepare(&format!("SELECT {columns}, checksum FROM {table} ORDER BY 1"))?;
     let behind = statement.column_count() - 1;
-    let mut rows = statement.query([])?;
-    for place in 1.. {
-        let Some(row) = rows.next()? else { break };
+    let (mut rows, mut read) = (statement.query([])?, Vec::new());
+    while let Some(row) = rows.next()? {
         let checked = checked(table, row, behind);
-        tally.add(checked.map_err(|problem| format!("row {place} of its table {table}: {problem}"))?);
-        each(row)?;
+        tally.add(checked.map_err(|problem| format!("row {} of its table {table}: {problem}", read.len() + 1))?);
+        read.push(each(row)?);
     }
-    Ok(())
-}
-
-/// Reads the row of a table that has one.
-fn read_row<T>(
-    connection: &Connection,
-    table: &str,
-    columns: &str,
-    tally: &mut Tally,
-    read: impl Fn(&Row<'_>) -> Result<T, Problem>,
-) -> Result<T, Problem> {
-    let mut found = None;
-    read_rows(connection, table, columns, tally, |row| {
-        found = Some(read(row)?);
-        Ok(())
-    })?;
-    found.ok_or_else(|| format!("its table {table} is empty").into())
+    Ok(read)
 }
 
 /// The row of the task.
@@ -259,12 +243,13 @@ impl TaskRow {
 
     /// Reads it.
     pub(super) fn read(connection: &Connection, tally: &mut Tally) -> Result<Self, Problem> {
-        read_row(connection, "task", "document, settings, lost, damage", tally, |row| {
+        let mut found = read_rows(connection, "task", "document, settings, lost, damage", tally, |row| {
             let [document, settings, damage] = [row.get::<_, String>(0)?, row.get(1)?, row.get(3)?];
             let (task, settings) = (Task::from_json(&document)?, serde_json::from_str(&settings)?);
             let damage = damage.lines().map(str::to_owned).collect();
             Ok(Self { task, settings, lost: row.get(2)?, damage })
-        })
+        })?;
+        found.pop().ok_or_else(|| "it has no task".into())
     }
 
     /// The second wave that the task is, or that its settings name.
@@ -875,11 +860,8 @@ fn load(connection: &Connection, digest: TaskDigest, counted: Option<Found>) -> 
     let mut row = TaskRow::read(connection, &mut found)?;
     check_task(&row.task, digest)?;
     let (sum, upto) = read_sum(connection, &row.task, &mut found)?;
-    let mut erased = HashSet::new();
-    read_rows(connection, "erased", "id, at", &mut found, |row| {
-        erased.insert(ReportId::new(row.get(0)?));
-        Ok(())
-    })?;
+    let erased = read_rows(connection, "erased", "id, at", &mut found, |row| Ok(ReportId::new(row.get(0)?)))?;
+    let erased: HashSet<ReportId> = erased.into_iter().collect();
     let (ids, reports, last) = read_ids(connection, &mut found)?;
     if tally != found {
         return Err("rows are missing from it, or are not what was written".into());

@@ -11,7 +11,7 @@ use super::database::{Content, Database, TaskRow};
 use super::writer::{Shared, Writer};
 use crate::locks::{hold, read_lock, write_lock};
 use crate::store::queue::{CommitQueue, MOST_WAITING};
-use crate::store::{At, CommitError, Counts, Damage, ErasedReports, StoreError, TaskReports, TaskSettings};
+use crate::store::{At, Counts, Damage, ErasedReports, StoreError, TaskReports, TaskSettings};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::report::ReportId;
 use ldp_pca::task::Task;
@@ -69,11 +69,7 @@ impl FolderTask {
 
     /// Erases reports, while no others are written.
     pub(super) fn erase(&self, ids: &[ReportId]) -> Result<ErasedReports, StoreError> {
-        let closed = || {
-            let problem = format!("{}: try again later", CommitError::Closed);
-            StoreError::refused(&self.shared.folder, problem)
-        };
-        let writer = self.writer.upgrade().ok_or_else(closed)?;
+        let writer = self.writer.upgrade().ok_or_else(|| self.shared.closed())?;
         let erased = writer.blocking_lock().erase(ids);
         if erased.is_err() {
             self.shared.options.metrics.failed_writes.inc();

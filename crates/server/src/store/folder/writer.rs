@@ -238,8 +238,12 @@ impl Shared {
 
     /// Uses the database.
     pub(super) fn with<T>(&self, work: impl FnOnce(&mut Database) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        let closed = || StoreError::refused(&self.folder, CommitError::Closed.to_string());
-        work(hold(&self.database).as_mut().ok_or_else(closed)?)
+        work(hold(&self.database).as_mut().ok_or_else(|| self.closed())?)
+    }
+
+    /// The refusal once the task is closed.
+    pub(super) fn closed(&self) -> StoreError {
+        StoreError::refused(&self.folder, format!("{}: try again later", CommitError::Closed))
     }
 
     /// Changes the database: see [`Database::change`].

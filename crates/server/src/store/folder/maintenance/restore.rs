@@ -68,11 +68,9 @@ fn check_second_wave(root: &Path, row: &TaskRow) -> Result<(), StoreError> {
     let Some(mine) = row.second_wave() else { return Ok(()) };
     for digest in task_folders(root)? {
         let other = Database::describe(&task_folder(root, digest), digest)?;
-        if let Some(second) = other.second_wave()
-            && other.task.campaign() == row.task.campaign()
-            && second != mine
-        {
-            return Err(StoreError::SecondWave { first: other.task.campaign(), second });
+        let (first, is_same) = (other.task.campaign(), other.task.campaign() == row.task.campaign());
+        if let Some(second) = other.second_wave().filter(|second| is_same && *second != mine) {
+            return Err(StoreError::SecondWave { first, second });
         }
     }
     Ok(())
