@@ -20,18 +20,12 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    /// Makes and starts one; `None`, with a message, where PostgreSQL is not installed. Its identifier is that of all
-    /// but `another`.
+    /// Makes and starts one; `None`, with a message, where PostgreSQL is not installed. All have one identifier.
     pub(super) fn start(settings: &[&str]) -> Option<Self> {
         Self::start_with(settings, Self::copy_template)
     }
 
-    /// Makes and starts one with an identifier of its own; `None`, with a message, where PostgreSQL is not installed.
-    pub(super) fn another(settings: &[&str]) -> Option<Self> {
-        Self::start_with(settings, Self::make)
-    }
-
-    fn start_with(settings: &[&str], make: fn(&Self)) -> Option<Self> {
+    pub(super) fn start_with(settings: &[&str], make: fn(&Self)) -> Option<Self> {
         let Some(programs) = programs() else {
             eprintln!(
                 "skipped: no PostgreSQL under /usr/lib/postgresql; install Debian's package postgresql, or set \
@@ -56,7 +50,8 @@ impl Cluster {
         Some(cluster)
     }
 
-    fn make(&self) {
+    /// Makes it anew, with an identifier of its own.
+    pub(super) fn make(&self) {
         self.run("initdb", &["--username=me", "--auth=trust", "--no-sync", "--encoding=UTF8", "--no-locale", "-D"]);
     }
 
@@ -95,19 +90,14 @@ impl Cluster {
         self.folder.path().join(".s.PGSQL.5432")
     }
 
-    /// Stops it in order.
-    pub(super) fn down(&self) {
-        self.run("pg_ctl", &["-w", "-s", "-m", "fast", "stop", "-D"]);
+    /// Stops it: `fast` in order, `immediate` as a crash does, so that nothing is finished and nothing is written.
+    pub(super) fn stop(&self, mode: &str) {
+        self.run("pg_ctl", &["-w", "-s", "-m", mode, "stop", "-D"]);
     }
 
     pub(super) fn up(&self) {
         let log = self.folder.path().join("log");
         self.run("pg_ctl", &["-w", "-s", "-l", log.to_str().unwrap(), "start", "-D"]);
-    }
-
-    /// Stops it as a crash does: nothing is finished, nothing is written.
-    pub(super) fn crash(&self) {
-        self.run("pg_ctl", &["-w", "-s", "-m", "immediate", "stop", "-D"]);
     }
 
     /// Ends all its processes at once, as a system that is out of memory does.

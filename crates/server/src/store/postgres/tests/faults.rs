@@ -29,7 +29,7 @@ fn a_database_that_crashes_under_load_costs_nothing_that_was_acknowledged() {
                 });
             }
             eventually("reports are taken", || answered.load(SeqCst) > 10);
-            cluster.crash();
+            cluster.stop("immediate");
             assert!(aggregators[0].store.check().is_err());
             cluster.up();
         });
@@ -145,10 +145,10 @@ fn an_aggregator_notices_that_it_is_at_another_copy_of_the_database() {
     (0..500).for_each(|_| aggregator.execute("SELECT pg_current_xact_id()"));
     aggregator.commit(&task, &reports[20..40]).unwrap();
     let dump = cluster.dump();
-    aggregator.close();
+    aggregator.store.close();
     drop(cluster);
 
-    let Some(restored) = Cluster::another(&[]) else { return };
+    let Some(restored) = Cluster::start_with(&[], Cluster::make) else { return };
     restored.restore(&dump);
     let aggregators: Vec<Aggregator> = (0..2).map(|_| Aggregator::open(&restored.address(), &[])).collect();
     assert_eq!(aggregators[0].aggregate(&task), sum(&task, &reports[..40]));

@@ -111,12 +111,12 @@ fn an_earlier_copy_under_a_running_aggregator_is_noticed_and_counted_as_it_is() 
     };
     send(&first, &reports[..1_900]);
     eventually("both have it", || second.records(&task) == 1_900);
-    cluster.down();
+    cluster.stop("fast");
     cluster.copy();
     cluster.up();
     eventually("it goes on", || first.store.check().is_ok() && second.store.check().is_ok());
     send(&first, &reports[1_900..3_900]);
-    cluster.down();
+    cluster.stop("fast");
     cluster.put_copy_back();
     cluster.up();
     for aggregator in [&first, &second] {
