@@ -54,11 +54,8 @@ pub(super) struct Counter {
 impl Counter {
     /// Creates the file, whole or not at all, replacing an existing one.
     pub(super) fn create(folder: &Path, task: TaskDigest, numbers: Numbers) -> io::Result<Self> {
-        let mut content = slot_bytes(1, numbers, task);
-        content.resize(SLOT_BYTES, 0);
-        content.extend(slot_bytes(2, numbers, task));
-        write_whole(folder, NAME, &content)?;
-        Ok(Self { file: File::options().write(true).open(folder.join(NAME))?, task, turn: 2, slot: 0 })
+        write_whole(folder, NAME, &slot_bytes(1, numbers, task))?;
+        Self::resume(folder, task, Some(Found { numbers, turn: 1, newest: 0 }), numbers)
     }
 
     /// Continues with the file found: it holds these numbers from now on. That needs no space: where a slot cannot
