@@ -59,7 +59,7 @@ struct State {
     /// The files that count changes, as they were when their database was synced.
     counters: BTreeMap<PathBuf, Vec<u8>>,
     /// So many operations succeed, then one fails in this way.
-    fuse: Option<(u64, Fault)>,
+    fuse: (u64, Fault),
     failures: u64,
     /// Bytes by which files may still grow.
     room: u64,
@@ -125,16 +125,10 @@ impl Image {
 impl State {
     /// Counts an operation; how it fails, if it does.
     fn begin(&mut self) -> Option<Fault> {
-        let (left, fault) = self.fuse?;
-        if left > 0 {
-            self.fuse = Some((left - 1, fault));
-            return None;
-        }
-        if fault == Fault::Once {
-            self.fuse = None;
-        }
-        self.failures += 1;
-        Some(fault)
+        let (left, fault) = self.fuse;
+        self.fuse.0 = if left == 0 && fault == Fault::Once { u64::MAX } else { left.saturating_sub(1) };
+        self.failures += u64::from(left == 0);
+        (left == 0).then_some(fault)
     }
 
     /// Notices that a file is opened, which was there or not.
@@ -156,7 +150,7 @@ impl Disk {
         static REGISTERED: Once = Once::new();
         REGISTERED.call_once(register);
         let (files, counters, rng) = (BTreeMap::new(), BTreeMap::new(), ChaCha8Rng::seed_from_u64(seed));
-        let state = State { files, counters, fuse: None, failures: 0, room: u64::MAX, rng };
+        let state = State { files, counters, fuse: (u64::MAX, Fault::Once), failures: 0, room: u64::MAX, rng };
         let disk: &'static Self = Box::leak(Box::new(Self { root: root.to_owned(), state: Mutex::new(state) }));
         hold(&DISKS).push(disk);
         disk
@@ -169,7 +163,7 @@ impl Disk {
     /// Makes an operation fail, after so many that succeed.
     fn fail(&self, operations: u64, fault: Fault) {
         let mut state = hold(&self.state);
-        (state.fuse, state.failures) = (Some((operations, fault)), 0);
+        (state.fuse, state.failures) = ((operations, fault), 0);
     }
 
     /// How many have failed.
@@ -178,8 +172,7 @@ impl Disk {
     }
 
     fn heal(&self) {
-        let mut state = hold(&self.state);
-        (state.fuse, state.failures) = (None, 0);
+        self.fail(u64::MAX, Fault::Once);
     }
 
     fn set_room(&self, bytes: u64) {
