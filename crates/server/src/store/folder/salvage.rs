@@ -110,7 +110,7 @@ fn erased(connection: &Connection) -> HashMap<ReportId, u64> {
         let Ok(mut statement) = connection.prepare(&rows) else { continue };
         let rows = statement.query_map([], |row| {
             let intact = checked("erased", row, 2).is_ok();
-            Ok(intact.then_some((ReportId::new(row.get(0)?), row.get(1)?)))
+            Ok(intact.then_some((ReportId::new(row.get(0)?), row.get::<_, u64>(1)?)))
         });
         // Rows after an error are read from the other end.
         erased.extend(rows.into_iter().flatten().map_while(Result::ok).flatten());
