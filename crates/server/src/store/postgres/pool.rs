@@ -52,15 +52,9 @@ impl FromStr for Address {
         if config.get_hosts().is_empty() {
             return Err(PostgresError::Address("it names no host".into()));
         }
-        if config.get_connect_timeout().is_none() {
-            config.connect_timeout(CONNECT_TIMEOUT);
-        }
-        if config.get_tcp_user_timeout().is_none() {
-            config.tcp_user_timeout(SILENCE);
-        }
-        if config.get_application_name().is_none() {
-            config.application_name("ldp-pca");
-        }
+        config.connect_timeout(*config.get_connect_timeout().unwrap_or(&CONNECT_TIMEOUT));
+        config.tcp_user_timeout(*config.get_tcp_user_timeout().unwrap_or(&SILENCE));
+        config.application_name(config.get_application_name().unwrap_or("ldp-pca").to_owned());
         Ok(Self(config))
     }
 }
