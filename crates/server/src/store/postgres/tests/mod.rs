@@ -68,6 +68,13 @@ impl Aggregator {
         self.reports_of(task).aggregate()
     }
 
+    /// Waits until it has as many reports, and they are these.
+    fn expect<'a>(&self, task: &Task, reports: impl IntoIterator<Item = &'a Report>) {
+        let expected = sum(task, reports);
+        eventually("all are counted", || self.records(task) == expected.records());
+        assert_eq!(self.aggregate(task), expected);
+    }
+
     /// The result of an SQL query.
     fn query(&self, sql: &str) -> String {
         self.runtime.block_on(async {
@@ -158,8 +165,7 @@ fn reports_that_race_to_several_aggregators_count_once() {
     });
     assert_eq!(accepted, 600);
     for aggregator in aggregators.iter().chain([&Aggregator::open(&cluster.address(), &[])]) {
-        eventually("all are counted", || aggregator.records(&task) >= 600);
-        assert_eq!(aggregator.aggregate(&task), sum(&task, reports));
+        aggregator.expect(&task, reports);
         assert_eq!(aggregator.reports_of(&task).damage(), crate::store::Damage::default());
     }
     aggregators[0].store.close();
