@@ -78,7 +78,6 @@ const hung = () => {};
 const broken = ({ response }) => response.destroy();
 /** Of reports alone: ids come as they should. */
 const only = (network) => (exchange) => (exchange.what === "reports" ? network : good)(exchange);
-const lost = only(({ response, forward }) => forward((from) => from.resume().on("end", () => response.destroy())));
 const busy = only(({ response }) => response.writeHead(503, { "access-control-allow-origin": "*" }).end());
 /**
  * A visitor's reports, or `which` requests, arrive once what this gives is called: of what the browser has given up
@@ -226,16 +225,6 @@ async function whatever(visitor) {
   return states.length === 0 ? "the ledger is empty" : "booked: the form says so, and takes the answers again";
 }
 
-/** A visit during which the network is such; how often the report counts then, and what comes when it is good again. */
-function during(network, counted, afterwards) {
-  return async (visitor) => {
-    visitor.network = network;
-    const outcome = await visitor.agree(await visitor.open());
-    visitor.network = good;
-    return [outcome, counted, await afterwards(visitor)];
-  };
-}
-
 /** A visit that is left in such a way while its report is on its way, which counts all the same. */
 function leaving(leave, afterwards) {
   return async (visitor) => {
@@ -320,15 +309,6 @@ const VISITS = [
     visitor.network = good;
     return [{ status: "nothing" }, 0, await sentLater(visitor)];
   }],
-  ["server down (refused)", { options: QUICK }, async (visitor) => {
-    const tab = await visitor.open();
-    const id = await tab.evaluate(() => id);
-    const outcome = await visitor.agree(tab, { url: "http://127.0.0.1:9", id });
-    const again = await visitor.agree(await visitor.open());
-    assert.match(again.message, /was promised to http:\/\/127\.0\.0\.1:9\/: /);
-    assert.equal(again.status, "error destination");
-    return [outcome, 0, "another server is refused: error destination"];
-  }],
   ["two tabs at once", {}, async (visitor) => {
     const tabs = [await visitor.open(), await visitor.open()];
     const outcomes = await Promise.all(tabs.map((tab) => visitor.agree(tab)));
@@ -370,17 +350,6 @@ const VISITS = [
     const again = await visitor.agree(tab);
     assert.deepEqual([again.status, await visitor.records()], ["accepted", 1]);
     return [outcome, 0, "\"agree\" again, when it is free: accepted"];
-  }],
-  ["StrictMode: begun, aborted, begun again", {}, async (visitor) => {
-    const tab = await visitor.open();
-    const outcomes = await tab.evaluate(() => {
-      const controller = new AbortController();
-      const aborted = agree({ signal: controller.signal });
-      controller.abort("unmounted");
-      return Promise.all([aborted, agree()]);
-    });
-    assert.equal(outcomes[0].status, "unmounted");
-    return [outcomes[1], 1];
   }],
   ["worker dead at \"agree\"", { entry: "/pkg/worker.js" }, async (visitor) => {
     const tab = await visitor.open();
@@ -461,17 +430,6 @@ const VISITS = [
     open();
     return [{ status: "nothing" }, await visitor.records(), await whatever(visitor)];
   }],
-  ["answer lost, on every attempt", { options: QUICK }, during(lost, 1, (visitor) =>
-    sentLater(visitor, ["duplicate"]))],
-  ["slow id", {}, async (visitor) => {
-    const open = gate(visitor, { which: all });
-    const tab = await visitor.open();
-    await visitor.begin(tab);
-    await until(() => visitor.came.includes("POST seeds"));
-    await until(async () => (await visitor.states(tab))[0] === "booked");
-    open();
-    return [await visitor.outcome(tab), 1];
-  }],
 ];
 
 /** Visits to a page whose reports go through a relay. The aggregator must get nothing from their devices. */
@@ -490,7 +448,6 @@ const RELAYED = [
     await countsInBatch(visitor);
     return [outcome, 1];
   }],
-  ["relay down at \"agree\", then not", { options: QUICK }, during(broken, 0, relayedLater)],
   ["left while the relay's keys are on their way", {}, async (visitor) => {
     visitor.network = hung;
     const tab = await visitor.open();
