@@ -2,10 +2,10 @@
 
     LDP_PCA_BIN=target/release/ldp-pca python python/benches/spark.py [--reports 8000000] [--dense 20000]
 
-Reports are synthetic (random ids and payloads with their checksums), in eight Parquet files with row groups of
-131,072. Spark is ``local-cluster[2,1,2048]``: two executor processes of one core. The first run warms it up and is
-reported of apart; of the others the best and the median are, and the least processor time of all of Spark's processes,
-which is what a busy machine leaves as it is. What is embedded is ``ldp-pca aggregate`` on the plain sequence of the
+Reports are of records of ones, in eight Parquet files with row groups of 131,072. Spark is
+``local-cluster[2,1,2048]``: two executor processes of one core. The first run warms it up and is reported of apart; of
+the others the best and the median are, and the least processor time of all of Spark's processes, which is what a busy
+machine leaves as it is. What is embedded is ``ldp-pca aggregate`` on the plain sequence of the
 same reports (with its check of ids) and ``Aggregate.update`` on the same Parquet files in one process (without), both
 with two threads.
 """
@@ -19,7 +19,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import zlib
 from pathlib import Path
 from typing import Any, Callable
 
@@ -97,25 +96,17 @@ def measure(spark: Any, folder: Path, mechanism: str, dimension: int, count: int
 
 
 def make_reports(folder: Path, task: ldp_pca.Task, count: int) -> None:
-    """Writes random reports as a plain sequence and as Parquet files."""
-    rng = np.random.default_rng(1)
+    """Writes reports as a plain sequence and as Parquet files."""
     (folder / "parquet").mkdir()
-    width = task.report_bytes
-    head = np.frombuffer(b"LDPR\x01" + bytes.fromhex(task.digest)[:8], np.uint8)
-    schema = pa.schema([pa.field("report", pa.binary(width), nullable=False)])
+    randomizer = ldp_pca.Randomizer(task)
+    schema = pa.schema([pa.field("report", pa.binary(task.report_bytes), nullable=False)])
     with open(folder / "reports.ldpr", "wb") as plain:
         for file in range(FILES):
             rows = count * (file + 1) // FILES - count * file // FILES
-            reports = rng.integers(0, 256, (rows, width), dtype=np.uint8)
-            reports[:, :13] = head
-            if width == 35:
-                reports[:, 30] = 0  # the index of one of the 256 candidates
-            for report in reports:
-                report[-4:] = np.frombuffer(zlib.crc32(report[:-4]).to_bytes(4, "little"), np.uint8)
-            plain.write(reports.data)
-            column = pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), rows, [None, pa.py_buffer(reports)])
+            reports = randomizer.randomize(np.broadcast_to(np.ones(task.dimension), (rows, task.dimension)))
+            plain.write(reports.to_bytes())
             parquet.write_table(
-                pa.table([column], schema=schema),
+                pa.table([pa.array(reports)], schema=schema),
                 folder / "parquet" / f"{file:08}.parquet",
                 compression="none",
                 use_dictionary=False,

@@ -81,12 +81,18 @@ def test_it_comes_near_the_components_without_privacy(rows: np.ndarray, centring
     np.testing.assert_allclose(total * ours.explained_variance_ratio_, ours.explained_variance_, rtol=1e-3)
 
 
-def test_a_seed_is_the_sum_of_the_same_reports_whatever_the_threads_and_batches(rows, monkeypatch) -> None:
+def test_a_seed_is_the_sum_of_the_same_reports_in_any_threads_batches_and_fits(rows, monkeypatch) -> None:
     monkeypatch.setattr("ldp_pca.estimators._BATCH_BYTES", 35 * 1000)
     batched = LocalPCA(epsilon=2.0, random_state=5, n_jobs=2).fit(rows)
     monkeypatch.undo()
     whole = LocalPCA(epsilon=2.0, random_state=5).fit(rows)
-    assert batched.aggregate_ == whole.aggregate_
+    parts = LocalPCA(epsilon=2.0, random_state=5)
+    for first in range(0, 20_000, 5_000):
+        parts.partial_fit(rows[first : first + 5_000])
+    assert batched.aggregate_ == whole.aggregate_ == parts.aggregate_
+    parts.epsilon = 4.0
+    with pytest.raises(ldp_pca.TaskError, match="others than those of the first fit"):
+        parts.partial_fit(rows)
     assert LocalPCA(epsilon=2.0, random_state=6).fit(rows).aggregate_ != whole.aggregate_
     drawn = [LocalPCA(random_state=np.random.default_rng(seed)).fit(rows).aggregate_ for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1] != drawn[2]
@@ -309,8 +315,11 @@ def test_a_radius_that_shortens_many_rows_is_told() -> None:
 
 
 def test_a_seeded_fit_has_no_guarantee(rows: np.ndarray) -> None:
-    with pytest.warns(ldp_pca.SeededWarning, match="not private"):
+    with pytest.warns(ldp_pca.SeededWarning, match="not private") as told:
         seeded = LocalPCA(epsilon=2.0, random_state=0).fit(rows)
+    with pytest.warns(ldp_pca.SeededWarning) as also:
+        LocalSparsePCA(2, random_state=0).fit_transform(rows[:100])
+    assert {warning.filename for warning in [*told, *also]} == {__file__}, "the caller's"
     assert seeded.guarantee_.startswith("none: seeded")
     seeded.random_state = None
     assert seeded.partial_fit(rows).guarantee_.startswith("none: seeded"), "of the reports before"
@@ -454,7 +463,6 @@ DAYS = pd.date_range("2024-01-01", periods=3)
     ("rows", "error", "words"),
     [
         (pd.DataFrame({"a": [1.0, 2, 3], "day": DAYS}), ValueError, "column 'day' holds datetime64.*: give numbers"),
-        (pd.DataFrame({"day": DAYS}), ValueError, "column 'day' holds datetime64"),
         (pd.DataFrame({"took": DAYS - DAYS[0]}), ValueError, "column 'took' holds timedelta64"),
         (pd.DataFrame({"month": DAYS.to_period("M")}), ValueError, "column 'month' holds period"),
         (pl.DataFrame({"a": [1.0, 2, 3], "day": DAYS.to_numpy()}), ValueError, "column 'day' holds Datetime: give"),
@@ -463,7 +471,6 @@ DAYS = pd.date_range("2024-01-01", periods=3)
         (DAYS.to_pydatetime()[:, None], TypeError, "row 0: position 1 holds datetime: give a number"),
         (pd.DataFrame({"a": [1.0, 2, 3], "b": ["x", "y", "z"]}), ValueError, "column 'b' of type .*give numbers"),
         (pl.DataFrame({"a": [1.0, 2, 3], "b": ["x", "y", "z"]}), ValueError, "column 'b' of type String"),
-        (pl.DataFrame({"a": [1.0, 2], "b": [[1, 2]] * 2}), ldp_pca.RecordError, "column 'b' of type List"),
         (pl.DataFrame({"a": [1.0, 2], "b": [{"x": 1}] * 2}), ldp_pca.RecordError, "column 'b' of type Struct"),
         ([[1.0, 2.0], [3.0, "x"]], ValueError, "row 1: position 2 holds str"),
         ([[1.0, 2.0], [3.0]], ldp_pca.RecordError, "row 1: the record has 1 values"),
@@ -524,17 +531,6 @@ def test_the_number_of_components_may_be_left_to_the_reports(rows: np.ndarray) -
         LocalPCA(7, epsilon=-1.0).fit(rows)
 
 
-def test_reports_of_more_rows_are_added(rows: np.ndarray) -> None:
-    whole = LocalPCA(2, **OPTIONS).fit(rows)
-    parts = LocalPCA(2, **OPTIONS)
-    for first in range(0, 20_000, 5_000):
-        parts.partial_fit(rows[first : first + 5_000])
-    assert parts.aggregate_ == whole.aggregate_
-    parts.epsilon = 2.0
-    with pytest.raises(ldp_pca.TaskError, match="others than those of the first fit"):
-        parts.partial_fit(rows)
-
-
 @pytest.mark.sampling
 def test_variances_are_those_of_scikit_learn_and_whitened_projections_have_the_variance_1(rows: np.ndarray) -> None:
     white = LocalPCA(2, epsilon=8.0, radius=7.0, whiten=True, random_state=1).fit(rows)
@@ -591,13 +587,6 @@ def test_a_recovery_is_shown(rows: np.ndarray) -> None:
     assert ldp_pca.plan(dimension=5, spectrum=[0.5], rank=1, epsilon=4.0, records=9).plot(ax=part.subplots()).axes
     with pytest.raises(ldp_pca.PlanError, match="nothing to draw"):
         ldp_pca.plan(dimension=5, spectrum=[0.2], rank=1, epsilon=4.0).plot()
-
-
-def test_a_warning_is_of_the_caller_s_line(rows: np.ndarray) -> None:
-    for fit in (LocalPCA(2, random_state=0).fit, LocalSparsePCA(2, random_state=0).fit_transform):
-        with pytest.warns(ldp_pca.SeededWarning) as told:
-            fit(rows[:100])
-        assert {warning.filename for warning in told} == {__file__}
 
 
 def test_without_scikit_learn_the_remedy_is_named() -> None:

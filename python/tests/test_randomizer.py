@@ -73,14 +73,19 @@ def test_every_dtype_and_layout_gives_the_reports_of_its_values(task: Task) -> N
         assert randomizer.randomize(form, insecure_seed=1, threads=2) == expected
 
 
+def by_the_command_line(command, task: Task, records: np.ndarray, folder: Path, *words: Any) -> bytes:
+    """The reports of these records from seed 7."""
+    np.save(folder / "records.npy", records)
+    task.save(folder / "task.json")
+    output = ("-t", folder / "task.json", "-o", folder / "reports", "--insecure-seed", 7)
+    command("randomize", folder / "records.npy", *output, *words)
+    return (folder / "reports").read_bytes()
+
+
 def test_a_seed_gives_the_reports_of_the_command_line_whatever_the_threads(
     command, task, records, tmp_path: Path
 ) -> None:
-    np.save(tmp_path / "records.npy", records)
-    task.save(tmp_path / "task.json")
-    words = ["-t", tmp_path / "task.json", "-o", tmp_path / "reports", "--insecure-seed", 7]
-    command("randomize", tmp_path / "records.npy", *words)
-    expected = (tmp_path / "reports").read_bytes()
+    expected = by_the_command_line(command, task, records, tmp_path)
     randomizer = Randomizer(task)
     for threads in (1, 3, None):
         assert randomizer.randomize(records, threads=threads, insecure_seed=7).to_bytes() == expected
@@ -135,12 +140,8 @@ def test_reports_have_the_ids_that_were_issued(command, task: Task, records: np.
     randomizer = Randomizer(task)
     reports = randomizer.randomize(records, ids=ids, insecure_seed=7, threads=3)
     assert [report[13:29].hex() for report in reports] == [id.lower() for id in ids]
-    np.save(tmp_path / "records.npy", records)
-    task.save(tmp_path / "task.json")
     (tmp_path / "ids.json").write_text(json.dumps({"ids": ids}))
-    words = ["-t", tmp_path / "task.json", "-o", tmp_path / "reports", "--ids", tmp_path / "ids.json"]
-    command("randomize", tmp_path / "records.npy", *words, "--insecure-seed", 7)
-    assert reports.to_bytes() == (tmp_path / "reports").read_bytes()
+    assert reports.to_bytes() == by_the_command_line(command, task, records, tmp_path, "--ids", tmp_path / "ids.json")
     private = randomizer.randomize(records[:2], ids=ids[:2])
     assert [report[13:29].hex() for report in private] == [id.lower() for id in ids[:2]]
 

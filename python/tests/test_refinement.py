@@ -106,18 +106,10 @@ def test_a_second_wave_makes_the_error_smaller(first: Aggregate, second: Aggrega
 
 ALONE: dict[str, Callable[[Aggregate], Any]] = {
     "recover": lambda sums: recover(sums, RANK),
-    "of a tested rank": lambda sums: recover(sums, "auto"),
-    "of sparse components": lambda sums: recover(sums, RANK, sparse=True),
-    "with a selection": lambda sums: recover(sums, RANK, select=0.1),
     "covariance": ldp_pca.covariance,
-    "of a fold": lambda sums: ldp_pca.covariance(sums, fold=0),
-    "without noise": lambda sums: ldp_pca.covariance(sums, denoise="frobenius"),
     "plan": lambda sums: plan(sums, rank=RANK),
-    "of two waves": lambda sums: plan(sums, rank=RANK, records=1000, waves=2),
     "predict": lambda sums: ldp_pca.predict(1000, sums, rank=RANK),
     "LocalPCA": ldp_pca.LocalPCA(RANK).fit_aggregate,
-    "with a share": ldp_pca.LocalPCA(0.5).fit_aggregate,
-    "with a rank": ldp_pca.LocalPCA("auto").fit_aggregate,
     "LocalSparsePCA": ldp_pca.LocalSparsePCA(RANK).fit_aggregate,
     "from_aggregate": ldp_pca.LocalPCA.from_aggregate,
 }
