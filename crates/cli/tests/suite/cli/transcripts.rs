@@ -1,5 +1,6 @@
 //! The documents of `transcripts`: files, commands, and what each command prints. They are read from top to bottom.
 
+use crate::server::harness::Serving;
 use crate::support::{Folder, Run};
 
 /// The lines of a result without `--details`, beside the names of the files that were written.
@@ -41,23 +42,34 @@ fn fits(text: &str, pattern: &str) -> bool {
     below.is_some_and(|below| below.ends_with(last))
 }
 
-/// Each section has a folder of its own. After a fence comes the name of a file, or `console` for commands.
+/// Runs commands, and says how many there are.
+fn run(folder: &Folder, aggregator: Option<&Serving>, content: &str) -> usize {
+    let (url, content) = (aggregator.map_or(String::new(), |running| running.url("")), format!("\n{content}"));
+    let entries = content.split("\n$ ").skip(1);
+    for entry in entries.clone() {
+        let (command, expected) = entry.split_once('\n').unwrap_or((entry, ""));
+        let run = folder.shell(&format!("URL={url}\n{command}"));
+        let found = shown(&run);
+        assert!(fits(&found, expected), "$ {command}\n{found}\nis not\n{expected}");
+        assert!(is_short(command, &run), "$ {command}\n{found}\nhas more than {LINES} lines");
+    }
+    entries.count()
+}
+
+/// Each section has a folder of its own. After a fence comes the name of a file, `console` for commands, or
+/// `aggregator` for the options of one that runs until the next: where there are none, none does.
 fn check(document: &str) {
     for section in document.split("\n## ").skip(1) {
         let folder = Folder::new();
-        let (mut commands, blocks) = (0, section.split("\n```").skip(1).step_by(2));
-        for (name, content) in blocks.map(|block| block.split_once('\n').unwrap()) {
-            if name != "console" {
-                folder.write(name, format!("{content}\n"));
-                continue;
-            }
-            for entry in format!("\n{content}").split("\n$ ").skip(1) {
-                let (command, expected) = entry.split_once('\n').unwrap_or((entry, ""));
-                let run = folder.shell(command);
-                let found = shown(&run);
-                assert!(fits(&found, expected), "$ {command}\n{found}\nis not\n{expected}");
-                assert!(is_short(command, &run), "$ {command}\n{found}\nhas more than {LINES} lines");
-                commands += 1;
+        let (mut commands, mut aggregator) = (0, None::<Serving>);
+        for block in section.split("\n```").skip(1).step_by(2) {
+            match block.split_once('\n').unwrap_or((block, "")) {
+                ("console", content) => commands += run(&folder, aggregator.as_ref(), content),
+                ("aggregator", options) => {
+                    aggregator.take().into_iter().for_each(Serving::end);
+                    aggregator = (!options.is_empty()).then(|| Serving::start(&folder, options));
+                }
+                (name, content) => folder.write(name, format!("{content}\n")),
             }
         }
         assert!(commands > 0, "{section}");
@@ -79,4 +91,5 @@ documents! {
     plans_simulations_accounts_and_audits_say_what_the_document_shows: "plans.md";
     answers_say_what_the_document_shows: "recover.md";
     files_are_read_and_written_as_the_document_shows: "files.md";
+    what_is_sent_to_an_aggregator_and_done_to_its_folder_is_as_the_document_shows: "aggregator.md";
 }

@@ -1,4 +1,4 @@
-//! Single reports are erased over HTTP and from the command line, and what was done is in the audit log.
+//! Single reports are erased over HTTP, and what was done is in the audit log.
 
 use ldp_pca_server::LogConfig;
 use rand::Rng;
@@ -115,31 +115,6 @@ fn an_erasure_that_a_kill_cuts_short_is_whole_or_not_there() {
     assert_eq!(stored(&folder.path("data"), &task()), bytes_of(&all[4 * (rounds + 1)..]));
 }
 
-#[test]
-fn the_command_names_what_is_wrong_and_what_was_not_found() {
-    let (_data, server) = serving(config, &[task()]);
-    let all = reports(&task(), 1, 5);
-    server.send(&task(), &bytes_of(&all));
-    let folder = Folder::new();
-    folder.write("token", ADMIN);
-    let (url, digest) = (server.url(""), task().digest());
-    let erase = |rest: &str| folder.run(&format!("task erase {digest} --url {url} --token-file token {rest}"));
-    assert_eq!(erase(&all[0].id().to_string()).ok().stdout, "erased: 1\nerased before: 0\nnot found: 0\n");
-    let unknown = erase(&"7".repeat(32));
-    assert_eq!((unknown.code, unknown.stdout.lines().last()), (Some(1), Some("not found: 1")));
-    assert!(unknown.stderr.contains("1 not found") && unknown.stderr.contains("check the task"), "{unknown:?}");
-    erase("12").refused(2, &["32 hexadecimal digits"]);
-    erase("").refused(2, &["<ID>"]);
-    folder.write("ids", format!("{}\n\n{}\nfoo\n", all[0].id(), all[1].id()));
-    erase("--ids ids").refused(1, &["ids, line 4", "32 hexadecimal digits"]);
-    folder.write("ids", format!("{}\n\n{}\n", all[0].id(), all[1].id()));
-    assert_eq!(erase("--ids ids --json").json(), json!({"erased": 1, "before": 1, "unknown": 0}));
-    folder.write("ids", "\n");
-    erase("--ids ids").refused(2, &["there is no id"]);
-    folder.run(&format!("task erase {digest} --url {url} {}", all[2].id())).refused(1, &["401", "admin"]);
-    assert_eq!(server.records(&task()), 3);
-}
-
 /// Who did what to which task, and nothing else: no token, no setting, no id, and addresses only where asked for.
 #[test]
 fn the_audit_log_has_a_line_for_each_action_of_a_known_token() {
@@ -211,21 +186,4 @@ fn the_audit_log_has_a_line_for_each_action_of_a_known_token() {
             assert!(!text.contains(&secret), "{secret} is in\n{text}");
         }
     }
-}
-
-#[test]
-fn commands_on_a_folder_add_their_lines_to_the_audit_log() {
-    let folder = Folder::new();
-    let server = Running::start(config(&folder.path("data")), &[task()]);
-    server.send(&task(), &body_of(1, 7));
-    server.shut_down();
-    folder.run("store export data --output all.ldpr --audit-log audit.jsonl").ok();
-    folder.run("store merge data --into other --audit-log audit.jsonl").ok();
-    let found = json_lines(&folder.path("audit.jsonl"));
-    for (line, action) in found.iter().zip(["store-export", "store-merge"]) {
-        let digest = task().digest().to_string();
-        assert_has(line, json!({"action": action, "role": "operator", "reports": 7, "task": digest}), "a line");
-    }
-    assert_eq!(found.len(), 2);
-    folder.refused("store export data --output b.ldpr --audit-log no/audit.jsonl", 1, &["no/audit.jsonl"]);
 }

@@ -29,7 +29,7 @@ pub(crate) use serde_json::{Value, json};
 pub(crate) use tempfile::{TempDir, tempdir};
 
 pub(crate) use crate::http::{Answer, wait_until};
-pub(crate) use crate::support::{Folder, PEOPLE, Run, assert_has, words};
+pub(crate) use crate::support::{Folder, Run, assert_has, words};
 
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::mechanism::Calibration;
@@ -292,6 +292,12 @@ impl Serving {
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
+    }
+
+    /// Ends it in good order.
+    pub fn end(self) {
+        self.signal("TERM");
+        assert!(self.ended());
     }
 
     /// Waits until it ends by itself: whether it was content.

@@ -8,7 +8,7 @@ mod crash;
 mod erasing;
 mod events;
 mod gateway;
-mod harness;
+pub(crate) mod harness;
 mod issued;
 mod limits;
 mod logs;
@@ -246,16 +246,6 @@ fn below_the_minimum_batch_nothing_is_given_out() {
     // Even a minimum of 0 asks for one report.
     let (_data, server) = serving(settings(0), &[other_task()]);
     server.recovery(&other_task(), "rank=1").refused(409, "below-minimum-batch", &["0 reports"]);
-}
-
-#[test]
-fn a_folder_has_one_server() {
-    let (data, server) = serving(config, &[task()]);
-    let second = refusal(config(data.path()), &[task()]);
-    assert!(matches!(second, ServerError::Store(StoreError::Locked { .. })), "{second}");
-    assert!(second.to_string().contains("another process holds"));
-    server.shut_down();
-    drop(Running::start(config(data.path()), &[task()]));
 }
 
 #[test]

@@ -41,12 +41,6 @@ fn leave(relay: &Client, requests: &[Vec<u8>]) {
     }
 }
 
-/// Ends one of them in good order.
-pub fn end(serving: Serving) {
-    serving.signal("TERM");
-    assert!(serving.ended());
-}
-
 /// The reports of an aggregator that has ended.
 pub fn stored_in(folder: &Folder) -> Vec<Report> {
     let stored = stored(&folder.path("aggregator"), &task());
@@ -96,14 +90,14 @@ fn whole_batches_are_released_and_fewer_never() {
     let waiting = || files(&folder.path("relay")).into_iter().filter_map(batch).sum::<usize>();
     assert_eq!(waiting(), 5 * (344 + 4), "what was released is off the disk");
     // A stop in good order, and another start, keep them.
-    end(relay);
+    relay.end();
     let mut relay = self::relay(&folder, aggregator.address, 10, "");
     let more = reports(&task(), 2, 5);
     leave(&relay, &sealed(&relay, &more));
     aggregator.counted(&task(), 30);
     relay.next_line("released batch=3 requests=10");
     assert_eq!(waiting(), 0);
-    end(aggregator);
+    aggregator.end();
     let stored = stored_in(&folder);
     let ids = |reports: &[Report]| reports.iter().map(Report::id).collect::<HashSet<_>>();
     assert_eq!(ids(&stored), ids(&[all, more].concat()));
@@ -118,7 +112,7 @@ fn the_order_of_release_is_not_that_of_arrival() {
     let all = reports(&task(), 1, BATCH);
     leave(&relay, &sealed(&relay, &all));
     aggregator.counted(&task(), BATCH as u64);
-    end(aggregator);
+    aggregator.end();
     let stored = stored_in(&folder);
     let place = |report: &Report| stored.iter().position(|other| other.id() == report.id()).unwrap() as f64;
     let (mean, n) = ((BATCH - 1) as f64 / 2.0, BATCH as f64);
@@ -357,7 +351,7 @@ fn a_visitor_of_a_demo_sends_through_its_relay() {
     }
     demo.counted(&task, before + 20);
     assert_eq!(demo.counts(&task, &report), (0, 1));
-    end(demo);
+    demo.end();
 }
 
 #[test]

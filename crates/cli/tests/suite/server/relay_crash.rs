@@ -9,7 +9,7 @@ use rand::RngExt as _;
 
 use super::gateway::SEALED;
 use super::harness::*;
-use super::relay::{aggregator, end, relay, relay_at, sealed, stored_in};
+use super::relay::{aggregator, relay, relay_at, sealed, stored_in};
 
 const BATCH: u64 = 16;
 
@@ -80,8 +80,8 @@ fn kill(is_relay: bool) {
         assert!(Instant::now() < deadline, "{} batches are left", batches());
         sleep(Duration::from_millis(20));
     }
-    end(relay);
-    end(aggregator);
+    relay.end();
+    aggregator.end();
     assert_stored(&folder, &sent);
 }
 
