@@ -58,30 +58,3 @@ fn features_are_those_of_the_library() {
         assert_eq!(numbers, expected.concat());
     }
 }
-
-/// A value that cannot be read is refused, and left out, as `randomize` does it; and nothing is written.
-#[test]
-fn records_are_read_as_randomize_reads_them() {
-    let (folder, task) = folder();
-    folder.write("bad.csv", format!("{PEOPLE}s3cret,1.7,free,1\n"));
-    folder.write("no-header.csv", PEOPLE.split_once('\n').unwrap().1);
-    folder.write("semicolons.csv", PEOPLE.replace(',', ";").replace('.', ","));
-    for line in ["bad.csv --strict", "no-header.csv", "no-header.csv --header no", "semicolons.csv", "task.json"] {
-        let (randomized, encoded) = (
-            folder.run(&format!("randomize {line} -t clipped.json -o out.ldpr")),
-            folder.run(&format!("encode {line} -t clipped.json -o out.csv")),
-        );
-        assert_eq!((encoded.code, encoded.stderr), (randomized.code, randomized.stderr), "{line}");
-        assert!(randomized.code != Some(0) && !folder.path("out.csv").exists(), "{line}");
-    }
-    for line in ["no-header.csv --header no --separator comma", "semicolons.csv --decimal-comma"] {
-        folder.run(&format!("encode {line} -t clipped.json -o out.csv")).ok();
-        let (_, rows) = read_csv(&folder.read("out.csv"));
-        assert_eq!(rows, expected(&task, &folder, false)[..10], "{line}");
-    }
-    let counts = folder.json("encode bad.csv -t clipped.json -o out.npy");
-    assert_eq!((&counts["records"], &counts["unread"][0]["column"]), (&json!(11), &json!("age")));
-    assert_eq!(read_npy(&folder.read("out.npy")).0, [11, task.dimension() as u64]);
-    folder.refused("encode bad.csv -t clipped.json -o out.npy --strict", 1, &["bad.csv, line 12:"]);
-    assert_eq!(read_npy(&folder.read("out.npy")).0[0], 11, "the old file stays");
-}

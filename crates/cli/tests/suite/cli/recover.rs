@@ -1,4 +1,4 @@
-//! The selected features of an answer, its shares, its references, and what two waves do without.
+//! The selected features of an answer, its shares and its references.
 
 use serde_json::Value;
 
@@ -139,21 +139,5 @@ fn the_covariance_is_written_as_it_is_and_denoised() {
         let rows = written["covariance"].as_array().unwrap();
         let variance: f64 = rows.iter().zip(&first).map(|(row, own)| own * along(row)).sum();
         assert!((variance - number(result.pointer(values).unwrap())).abs() < 1e-11, "{denoise}: {variance} {result}");
-    }
-}
-
-/// Nobody has to read the sums of two waves to know it: here none are there.
-#[test]
-fn what_the_answer_of_two_waves_does_not_use_is_refused() {
-    let folder = Folder::with_task();
-    let refined = "--refined two.ldpa --refined-task two.json";
-    let recover = format!("recover one.ldpa --task task.json {refined} --rank 1");
-    let options = "--hostile 50,--hostile 1,--method auto,--method pca,--sparse,--penalty cv,--path,--tolerance 1e-6,\
-                   --time-limit 5,--select,--bootstrap,--other other.ldpa,--other-task other.json,\
-                   --reference people.csv,--covariance covariance.csv,--denoise psd,--plot plot.svg,\
-                   --report page.html";
-    for option in options.split(',') {
-        let name = option.split(' ').next().unwrap();
-        folder.refused(&format!("{recover} {option}"), 2, &["cannot be used with", "--refined", name]);
     }
 }
