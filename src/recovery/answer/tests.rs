@@ -17,7 +17,7 @@ use crate::privacy::tests::epsilon;
 use crate::record::Bounding;
 use crate::recovery::bootstrap::{SubspaceEstimate, bootstrap};
 use crate::recovery::denoise::{Denoised, Denoising, project_psd};
-use crate::recovery::{Method, PathError, Penalty, PenaltyChoice, default_penalty};
+use crate::recovery::{FantopeProblem, FantopeSolver, Method, PathError, Penalty, PenaltyChoice, default_penalty};
 use crate::tests::{self, clip, double_cap, gaussian, rank, sum, task};
 
 const DIMENSION: usize = 8;
@@ -202,6 +202,11 @@ fn sparse_components_come_with_scores_path_and_simpler_methods() {
     let question = Question { baselines: When::Quick, ..sparse(PenaltyChoice::Value(Penalty::new(0.02).unwrap())) };
     let mut found = collected.answer(&question).unwrap();
     assert_eq!((found.asked.method, found.found.status()), (Method::Fantope, SolverStatus::Optimal));
+    let problem = FantopeProblem::new(covariance.matrix(), rank(1), Penalty::new(0.02).unwrap()).unwrap();
+    let (solver, noise) = (FantopeSolver::default(), covariance.noise_deviation());
+    let solution = solver.solve_within_noise(&problem, noise, &mut |_| ControlFlow::Continue(())).unwrap();
+    assert_eq!(found.vectors(), solution.components);
+    assert_eq!(found.found.eigenvalues, solution.variances.as_slice());
     assert_eq!(found.found.spectrum.as_ref().map(Vec::len), Some(DIMENSION));
     found.compare(covariance.matrix(), 1).unwrap();
     let compared = found.trust.compared.clone().unwrap();
