@@ -16,6 +16,7 @@ use std::fs::{self, File};
 use std::mem;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::ptr;
 use std::slice;
 use std::sync::{Arc, Mutex, Once};
@@ -34,6 +35,7 @@ use tempfile::{TempDir, tempdir};
 use super::super::database::FILE;
 use super::super::maintenance::backup;
 use super::super::{FolderOptions, FolderStore, task_folder};
+use super::model::{exported, problems};
 use crate::locks::hold;
 use crate::store::tests::{SmallDisk, batch, commit, committed, ids, reports, reports_with_rng, sum, tasks, wait};
 use crate::store::{
@@ -767,4 +769,17 @@ fn a_backup_to_a_full_disk_names_the_copy() {
     let copied = backup(root.path(), &disk.0.path().join("copy"), &mut |_, _| {});
     let error = copied.unwrap_err().to_string();
     assert!(error.starts_with("cannot write") && error.contains("copy.part"), "{error}");
+}
+
+#[test]
+fn a_folder_on_a_disk_that_cannot_be_written_is_read() {
+    let Some(disk) = SmallDisk::mount(16) else { return };
+    let (root, task) = (disk.0.path().join("data"), tasks().remove(0));
+    let all = reports(&task, 5, 9);
+    let store = FolderStore::open(&root, slice::from_ref(&task), FolderOptions::default()).unwrap();
+    commit(&store, &task, &all).unwrap();
+    drop(store);
+    let remounted = Command::new("mount").args(["-o", "remount,ro"]).arg(disk.0.path()).status();
+    assert!(remounted.unwrap().success());
+    assert_eq!((problems(&root), exported(&root, &task, false).unwrap()), (vec![], all));
 }
