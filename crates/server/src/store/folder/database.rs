@@ -570,9 +570,9 @@ impl Change<'_> {
     /// Removes rows of a table.
     fn remove(&mut self, rows: &str) -> Result<(), Problem> {
         let count = format!("SELECT count(*), coalesce(sum(checksum), 0) FROM {rows}");
-        let (count, total): (u64, u64) = self.transaction.query_row(&count, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let (gone, total): (u64, u64) = self.transaction.query_row(&count, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
         self.transaction.execute(&format!("DELETE FROM {rows}"), [])?;
-        self.state.tally.rows -= count;
+        self.state.tally.rows -= gone;
         self.state.tally.total = self.state.tally.total.wrapping_sub(total);
         Ok(())
     }
