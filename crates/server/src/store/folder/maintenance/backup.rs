@@ -6,10 +6,10 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::super::database::Database;
-use super::super::{deleted_folder, make_folders, move_folder, names, remove_folder, task_folder};
+use super::super::{make_folders, move_folder, names, remove_folder};
 use super::{Progress, all_folders, meter};
 use crate::durable::{folder_of, make_folder, new_folder, sync_folder, write_whole};
-use crate::store::{At, DeletedTask, StoreError};
+use crate::store::{At, StoreError};
 
 /// The result of [`backup`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -55,9 +55,8 @@ fn copy_all(root: &Path, part: &Path, progress: Progress<'_>) -> Result<BackedUp
     // Once more for those that were deleted before they were copied, also where another one of the same task was put in
     // their place: better twice than never.
     for _ in 0..2 {
-        for (from, digest, deleted) in all_folders(root)? {
-            let named = |since| deleted_folder(part, &DeletedTask { digest, key: since, since });
-            let to = deleted.map_or_else(|| task_folder(part, digest), named);
+        for (from, digest, _) in all_folders(root)? {
+            let to = part.join(from.strip_prefix(root).unwrap_or(&from));
             // It may have been deleted or erased meanwhile, also while it was copied.
             if to.exists() || !from.exists() {
                 continue;

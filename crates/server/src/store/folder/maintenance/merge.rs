@@ -137,13 +137,12 @@ fn merge_task(
     database.complete_sum(&mut content)?;
     let Content { row, mut ids, erased: known, sum: mut total, .. } = content;
     let erased: HashSet<ReportId> = parts.iter().flat_map(|(_, content)| content.erased.iter().copied()).collect();
-    let gone: HashSet<ReportId> = erased.iter().copied().filter(|id| ids.contains(*id)).collect();
     let mut merged = MergedTask { task: digest.to_string(), added: 0, duplicates: 0, reports: 0, lost: 0 };
     let refused: HashSet<ReportId> = known.union(&erased).copied().collect();
     let mut settings = row.settings;
     let limit = settings.max_records.unwrap_or(MAX_RECORDS);
     database.change(|change| {
-        change.erase(task, &gone, &mut total)?;
+        change.erase(task, &erased, &mut total)?;
         change.refuse(erased.difference(&known), unix_time())?;
         for (source, Content { row: theirs, .. }) in parts {
             merged.lost += read_batches(source, theirs, allow_loss, &mut |mut batch| {
