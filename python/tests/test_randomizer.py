@@ -16,20 +16,8 @@ import pyarrow.dataset
 import pyarrow.parquet
 import pytest
 
-from ldp_pca import (
-    Aggregate,
-    Collection,
-    Randomizer,
-    RecordError,
-    RecordWarning,
-    Reports,
-    SchemaError,
-    SchemaWarning,
-    Task,
-    aggregate,
-    infer_schema,
-    recover,
-)
+import ldp_pca
+from ldp_pca import Aggregate, Collection, Randomizer, RecordError, Reports, SchemaError, Task, infer_schema
 
 COLUMNS = [
     {"name": "age", "type": "numeric", "offset": 0, "scale": 100},
@@ -122,17 +110,17 @@ def test_what_comes_of_a_seed_says_so(task: Task, records: np.ndarray) -> None:
     assert (seeded.seeded, seeded[:9].seeded, pickle.loads(pickle.dumps(seeded)).seeded) == (True, True, True)
     assert not drawn.seeded
     assert not Reports.from_bytes(seeded.to_bytes(), seeded.width).seeded
-    sums = {name: aggregate(reports, task) for name, reports in (("seeded", seeded), ("drawn", drawn))}
+    sums = {name: ldp_pca.aggregate(reports, task) for name, reports in (("seeded", seeded), ("drawn", drawn))}
     both = sums["drawn"] + sums["seeded"]
     pieces = Collection(task)
     pieces.merge(sums["seeded"])
     for one in (sums["seeded"], both, copy(both), pickle.loads(pickle.dumps(both)), pieces.aggregate()):
         assert one.seeded
-        assert "drawn from a seed, and are not private" in repr(recover(one, 1))
+        assert "drawn from a seed, and are not private" in repr(ldp_pca.recover(one, 1))
     for one in (sums["drawn"], Aggregate.from_bytes(both.to_bytes(), task)):
         assert not one.seeded
-        assert not recover(one, 1).seeded
-        assert "private" not in repr(recover(one, 1))
+        assert not ldp_pca.recover(one, 1).seeded
+        assert "private" not in repr(ldp_pca.recover(one, 1))
 
 
 def test_reports_have_the_ids_that_were_issued(command, task: Task, records: np.ndarray, tmp_path: Path) -> None:
@@ -202,7 +190,7 @@ def test_what_are_no_records_is_refused(task: Task, records, error, words: str) 
 def test_columns_of_many_records_are_no_record(named: Randomizer) -> None:
     columns = FRAME.to_dict("list")
     words = "'age' holds list: give a number, a text or None, as one record has; the columns of many are a table"
-    with pytest.warns(RecordWarning, match=words):
+    with pytest.warns(ldp_pca.RecordWarning, match=words):
         assert len(named.randomize(columns)) == 1
     assert len(named.randomize(pd.DataFrame(columns))) == 3
     with pytest.raises(RecordError, match="row 0: 2 of its keys are no texts: values are found by the names"):
@@ -294,7 +282,7 @@ def test_columns_to_ignore_are_not_looked_at() -> None:
 
 def test_a_period_is_a_date_and_no_number() -> None:
     frame = FRAME.assign(month=pd.period_range("2019-01", periods=3, freq="M"))
-    with pytest.warns(SchemaWarning, match="'month' holds dates and is left out"):
+    with pytest.warns(ldp_pca.SchemaWarning, match="'month' holds dates and is left out"):
         assert infer_schema(frame)["columns"][2] == {"name": "month", "type": "ignored"}
     table = pa.Table.from_pandas(frame[["month"]])
     with pytest.raises(RecordError, match=r"'month' is pandas\.period: give numbers"):
@@ -344,7 +332,9 @@ def test_texts_that_may_identify_people_stay_out_of_a_schema(texts: list[str], w
     plans: list[Any] = [pd.Categorical(["a", "b", "a"] * 3, categories=["a", "b", *texts]), ["a", "b", *texts]]
     for plan in plans:
         frame = pd.DataFrame({"plan": plan, "age": range(len(plan))})
-        with pytest.warns(SchemaWarning, match=f"^column 'plan' {words} .*is left out: name it as categorical") as told:
+        with pytest.warns(
+            ldp_pca.SchemaWarning, match=f"^column 'plan' {words} .*is left out: name it as categorical"
+        ) as told:
             assert infer_schema(frame)["columns"][0] == {"name": "plan", "type": "ignored"}
         assert all(text not in str(warning.message) for text in texts for warning in told)
         assert {*infer_schema(frame, categorical=["plan"])["columns"][0]["values"]} == {"a", "b", *texts}

@@ -102,28 +102,6 @@ test("the penalty goes from all features to few, and is in the address", async (
   await eventually(() => found(page), (table) => JSON.stringify(table) === JSON.stringify(extreme));
 });
 
-test("a run is cancelled, keeps what there was, and is started again", async () => {
-  const { page } = await open();
-  const before = await found(page);
-  // In one turn of the page, so that it cannot be done before it is cancelled.
-  await page.evaluate(() => {
-    const records = document.getElementById("sparse-records");
-    records.value = "6000";
-    records.dispatchEvent(new Event("change", { bubbles: true }));
-    document.getElementById("sparse-cancel").click();
-  });
-  await page.getByText("Cancelled. What you see is from before.").waitFor();
-  await page.waitForTimeout(300);
-  assert.deepEqual(await found(page), before);
-  assert.equal(await page.locator("#sparse-cancel").isVisible(), false);
-  // The maps still follow the penalty, and another run does what this one did not.
-  await slide(page.getByLabel("Penalty on features"), 0);
-  await eventually(() => found(page), (table) => table.Fantope[1] !== before.Fantope[1]);
-  await change(page, "Users", "7000");
-  await eventually(() => found(page), (table) => table["Plain components"][1] !== before["Plain components"][1]);
-  await done(page);
-});
-
 test("a run that is cancelled while its penalties are sought leaves no penalty to choose", async () => {
   const { page } = await open();
   await page.evaluate(() => {

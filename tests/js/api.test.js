@@ -170,17 +170,12 @@ describe("the package", () => {
       [{ plan: "free" }, "missing", number],
       [{ height: "181 cm", plan: "free" }, "type", number],
       [{ height: 181, plan: [] }, "type", /^column 'plan' is categorical: give a string or null$/],
-      [{ height: true, plan: "free" }, "type", number],
-      [{ height: 181n, plan: "free" }, "type", number],
-      [{ height: [181], plan: "free" }, "type", number],
       [Object.create(RECORD), "missing", number],
-      [{}, "missing", number],
       [JSON.parse('{"__proto__": {"height": 181}, "plan": "free"}'), "missing", number],
       [JSON.parse('{"__proto__": 1, "height": 181, "plan": "free"}'), "unknown", /^unknown columns/],
       [[181, 0], "length", length],
       [["tall", 0, "free"], "type", number],
       [new Float64Array(4), "length", length],
-      [new Date(), "missing", number],
     ];
     for (const [record, reason, part] of cases) {
       assert.equal(task.check(record)[0].reason, reason);
@@ -197,14 +192,9 @@ describe("the package", () => {
       ]),
       // Whatever it holds besides.
       [Object.assign(new Map(), RECORD), /an object/],
-      [new String("record"), /an object/],
       [new Float32Array(3), /an object: .*Float64Array/],
-      [new DataView(new ArrayBuffer(8)), /an object/],
-      [undefined, /undefined/],
       [null, /null/],
       [181, /a number/],
-      ["record", /a string/],
-      [() => RECORD, /a function/],
     ];
     for (const how of [{}, { strict: true }]) {
       const randomizer = new Randomizer(task, { ...LIMITS, ...how });

@@ -1,19 +1,8 @@
 // The types of everything else.
 
 import {
-  consent,
-  init,
-  issuedId,
-  LdpPcaError,
-  PrivacyLedger,
-  Randomizer,
-  RecordError,
-  Report,
-  submit,
-  SubmitError,
-  Task,
-  TaskError,
-  type LdpPcaErrorCode,
+  consent, init, issuedId, LdpPcaError, PrivacyLedger, Randomizer, RecordError, Report, submit, SubmitError, Task,
+  TaskError, type LdpPcaErrorCode,
 } from "ldp-pca";
 import * as inWorker from "ldp-pca/worker";
 
