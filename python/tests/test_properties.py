@@ -53,15 +53,3 @@ def test_an_update_adds_all_reports_or_none(rows: list[bytes], form: str) -> Non
     skipping = Collection(TASK, threads=1, skip_invalid=True)
     skipping.update(given_rows)
     assert (skipping.records, skipping.skipped) == (len(set(rows) & set(GOOD)), good.count(False))
-
-
-@settings(deadline=None)
-@given(st.binary(max_size=400), st.integers(1, 50))
-def test_bytes_of_any_kind_are_refused_or_summed(data: bytes, width: int) -> None:
-    aggregate = Aggregate(TASK)
-    for given_data in (data, np.frombuffer(data[: len(data) // width * width], np.uint8).reshape(-1, width)):
-        try:
-            assert aggregate.update(given_data) == 0
-        except ReportError:
-            assert len(given_data) > 0
-    assert aggregate == Aggregate(TASK)
