@@ -133,20 +133,6 @@ test("every attempt, in later visits too, sends the bytes that were sealed first
   assert.equal(gets.length, 1);
 });
 
-test("of two tabs without turns that seal at once, both send what is kept", async (t) => {
-  const waiting = [];
-  const held = () => new Promise((resolve) => waiting.push(() => resolve(new Response(keys))));
-  const { posts } = relayed(t, undefined, held);
-  const device = newDevice();
-  const tabs = await Promise.all([1, 2].map(() => openOn(device, {}, PLAIN)));
-  const sending = tabs.map((ledger) => ledger.send(randomizerOf(1), RECORD, TO));
-  while (waiting.length < 2) await new Promise((resolve) => setImmediate(resolve));
-  for (const answer of waiting) answer();
-  assert.deepEqual((await Promise.all(sending)).map(({ status }) => status), ["relayed", "relayed"]);
-  assert.ok(posts.length === 1 || `${posts[0][1]}` === `${posts[1][1]}`);
-  assert.equal((await device.all()).length, 1);
-});
-
 test("what happens to the report while its key comes is seen before it leaves", async (t) => {
   const device = newDevice();
   const other = await openOn(device, {}, PLAIN);

@@ -350,29 +350,12 @@ test("a task is fetched by the page, and only the one that was meant is kept", a
   assert.deepEqual(workers[0].asked.at(-1)[0], "free");
 });
 
-test("a page that asks for the first wave gets the second, if that is its refinement", async (t) => {
+test("a ledger has one entry for a wave and the task that it refines", async (t) => {
   const { parse } = ANSWERS;
   t.after(() => Object.assign(ANSWERS, { parse }));
-  const { Task } = await started();
-  const facts = { ...FACTS, digest: digestOf(2), campaign: FACTS.digest };
-  const requests = [];
-  t.mock.method(globalThis, "fetch", async (url) => {
-    requests.push(`${url}`);
-    const body = requests.length === 1 ? TEXT : JSON.stringify({ ...TASK, refinement: {} });
-    const headers = { "content-type": "application/json", "refined-by": facts.digest };
-    return Object.defineProperty(new Response(body, { headers }), "url", { value: `${url}` });
-  });
-  const fetched = (refined) => {
-    requests.length = 0;
-    ANSWERS.parse = (handle, text) => ({ ...(text === TEXT ? FACTS : refined), text });
-    return Task.fetch("https://a.example/tasks/1", { digest: FACTS.digest });
-  };
-  const task = await fetched(facts);
-  assert.deepEqual([task.digest, task.campaign], [facts.digest, FACTS.digest]);
-  assert.deepEqual(requests, ["https://a.example/tasks/1", `https://a.example/tasks/${facts.digest}`]);
-  // A ledger has one entry for both.
-  assert.equal(campaigns[facts.digest], FACTS.digest);
-  await rejects(fetched({ ...facts, campaign: undefined }), "digest", /does not refine/);
+  ANSWERS.parse = (_, text) => ({ ...FACTS, text, digest: digestOf(2), campaign: FACTS.digest });
+  const { campaign, digest } = await (await started()).Task.parse(TEXT);
+  assert.deepEqual([campaign, campaigns[digest]], [FACTS.digest, FACTS.digest]);
 });
 
 test("a randomizer keeps within the page's limits, and its reports are of its task", async () => {
