@@ -187,12 +187,3 @@ test("every method is compared on one's own records", async () => {
   assert.match(caption, /The records’ own components are the true ones\./);
   assert.match(await page.locator("#trust-every").textContent(), /Analyze Gauss/);
 });
-
-test("nobody who does not ask loads any of it", async () => {
-  const { page } = await open({ hash: `methods.html#&${QUIET}` });
-  await page.locator("#trust").scrollIntoViewIfNeeded();
-  await simulated(page);
-  const loaded = await page.evaluate(() => performance.getEntriesByType("resource").map(({ name }) => name));
-  assert.ok(loaded.length > 0);
-  assert.deepEqual(loaded.filter((name) => name.includes("on-demand")), []);
-});

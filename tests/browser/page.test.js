@@ -186,6 +186,8 @@ test("nothing is simulated before somebody asks", async () => {
   await settle(second, SECOND);
   assert.equal(await second.locator("#sparse-results").isVisible(), false);
   assert.doesNotMatch(await second.locator("#trust-chart .legend").textContent(), /Central/);
+  const loaded = await second.evaluate(() => performance.getEntriesByType("resource").map(({ name }) => name));
+  assert.deepEqual([loaded.length > 0, loaded.filter((name) => name.includes("on-demand"))], [true, []]);
 });
 
 test("a link has the number of people, and the same patterns at once", async () => {

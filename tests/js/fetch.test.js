@@ -20,9 +20,6 @@ test("a task comes from the real aggregator, as the one that was meant", async (
   const url = `${aggregator.url}/tasks/${digest}`;
   for (const options of [undefined, {}, { digest }]) assert.equal((await Task.fetch(url, options)).digest, digest);
   assert.equal((await Task.fetch(new URL(url))).digest, digest);
-  for (const none of [undefined, null, 5]) {
-    await rejects(Task.fetch(url, { digest: none }), "argument");
-  }
   await rejects(Task.fetch(url, { digest: "0".repeat(64) }), "digest", new RegExp(`${digest}.*0{64}`));
   await rejects(Task.fetch(`${aggregator.url}/tasks/${"0".repeat(64)}`), "fetch", /404/, { status: 404 });
   await rejects(Task.fetch(`${aggregator.url}/tasks`), "task", /version/);

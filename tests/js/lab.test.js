@@ -64,20 +64,14 @@ describe("the lab", () => {
     }
   });
 
-  test("refuses bytes that are not a report of the task, one by one and in sums", () => {
+  test("refuses bytes that are not a report of the task", () => {
     const task = Task.parse(TASK);
-    const other = new Randomizer(Task.parse({ ...TASK, folds: 2 }), LIMITS).randomize(RECORD).bytes;
     const report = new Randomizer(task, LIMITS).randomize(RECORD).bytes;
     const altered = report.slice();
     altered[30] ^= 1;
+    throws(() => debiasedContribution(task, altered), "report", /checksum/);
+    throws(() => debiasedContribution(task, [...report]), "argument", /Uint8Array/);
     const sum = new Aggregate(task);
-    for (const read of [(bytes) => debiasedContribution(task, bytes), (bytes) => sum.add(bytes)]) {
-      throws(() => read(altered), "report", /checksum/);
-      throws(() => read(report.slice(1)), "report", /LDPR/);
-      throws(() => read(new Uint8Array()), "report", /0 bytes/);
-      throws(() => read(other), "report", /task/);
-      throws(() => read([...report]), "argument", /Uint8Array/);
-    }
     throws(() => sum.add(Buffer.concat([report, altered])), "report", /checksum/);
     assert.equal(sum.records, 0);
   });
@@ -99,20 +93,6 @@ describe("aggregates", () => {
     }
   });
 
-  test("refuse reports that they recognize, and are as before", () => {
-    const task = Task.parse(numeric(3));
-    const randomizer = new Randomizer(task, LIMITS);
-    const reports = Array.from({ length: 6 }, () => randomizer.randomize([1, -0.5, 2]).bytes);
-    const [ours, theirs] = [reports.slice(0, 4), reports.slice(3)].map((part) =>
-      new Aggregate(task).add(Buffer.concat(part)),
-    );
-    const before = ours.toBytes();
-    throws(() => ours.add(reports[2]), "aggregate", /in the sum already/);
-    throws(() => ours.add(Buffer.concat([reports[4], reports[4]])), "aggregate", /in the sum already/);
-    throws(() => ours.merge(theirs), "aggregate", /reports that are in the other one already/);
-    assert.deepEqual(ours.toBytes(), before);
-  });
-
   test("refuse what is not theirs, and stay as they were", () => {
     const task = Task.parse(TASK);
     const aggregate = new Aggregate(task);
@@ -125,6 +105,10 @@ describe("aggregates", () => {
     throws(() => aggregate.merge({}), "argument", /an Aggregate/);
     throws(() => new Aggregate(task, report.bytes), "aggregate", /./);
     assert.equal(aggregate.records, 0);
+    const before = aggregate.add(report).toBytes();
+    throws(() => aggregate.add(report), "aggregate", /in the sum already/);
+    throws(() => aggregate.merge(new Aggregate(task).add(report)), "aggregate", /in the other one already/);
+    assert.deepEqual(aggregate.toBytes(), before);
     aggregate.free();
     aggregate.free();
     throws(() => aggregate.records, "argument", /freed/);
