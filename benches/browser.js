@@ -33,14 +33,12 @@ async function measureAll() {
       DIMENSIONS.map((dimension) => ({ name, mechanism, dimension })),
     );
     const results = [];
-    for (const [index, { name, mechanism, dimension }] of cases.entries()) {
-      progress(`${index + 1} of ${cases.length}: ${name}, d = ${dimension}`);
+    for (const { name, mechanism, dimension } of cases) {
       const times = await page.evaluate(measure, [task(dimension, mechanism), REPETITIONS, MILLISECONDS]);
       results.push({ name, dimension, ...result(mechanism, dimension, times) });
     }
     return { chromium: browser.version(), repetitions: REPETITIONS, results };
   } finally {
-    progress("");
     await browser.close();
     await server.close();
   }
@@ -167,11 +165,6 @@ function table({ chromium, repetitions, results }) {
     "peer: d (d + 1) / 2 entries of x x^T plus f64 normals (Box-Muller on Math.random), no privacy. ratio: report / " +
       "peer.",
   ].join("\n");
-}
-
-/** Progress, only on a terminal. */
-function progress(text) {
-  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
 }
 
 await run("browser.js", measureAll, table);

@@ -204,25 +204,6 @@ describe("the package", () => {
     for (const [given] of cases) assert.deepEqual(task.check(given).map(({ reason }) => reason), ["shape"]);
   });
 
-  test("finds booleans and whole numbers among categories, whatever their spelling", () => {
-    for (const [yes, three] of [["True", "3"], ["true", "3.0"]]) {
-      const columns = [
-        { name: "smoker", type: "categorical", values: ["False", yes], unseen: "zero" },
-        { name: "grade", type: "categorical", values: ["-1.0", three, "007"], unseen: "zero" },
-      ];
-      const randomizer = new Randomizer(Task.parse({ ...TASK, schema: { columns } }), LIMITS);
-      const made = (smoker, grade) => reportsOf(randomizer, { smoker, grade });
-      assert.equal(reportsOf(randomizer, [true, 3]), made(true, 3));
-      const forms = [[true, 3], [true, 3n], ["TRUE", "3.00"], [" true ", "3"]];
-      for (const [smoker, grade] of forms) assert.equal(made(smoker, grade), made(yes, three));
-      assert.equal(made(false, -1), made("False", "-1.0"));
-      // Others have a report like a value that nobody listed; seven is no code.
-      for (const grade of [7, 3.5, 4n, true]) assert.equal(made("yes", grade), made("no", "other"));
-      assert.equal(made(null, NaN), made("no", undefined));
-      assert.notEqual(made(true, 3), made("no", 3));
-    }
-  });
-
   test("finds a listed text of any length, and takes a longer one as another", () => {
     const long = "x".repeat(300);
     const columns = [{ name: "plan", type: "categorical", values: ["free", long], unseen: "zero" }];

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ldp_pca import Aggregate, ClusterError, Task
+from ldp_pca import ClusterError, Task
 from ldp_pca import _spark_stages as stages
 from ldp_pca.spark import _coalesced, _job, _Total, _watch
 
@@ -71,12 +71,6 @@ def test_the_last_task_holds_no_more_repeated_ids_than_it_tells_of(made: Callabl
         merge.take(stages.REPEATED, 0, pa.py_buffer(np.arange(11 * task, 11 * task + 11, dtype="<u8").tobytes()))
     assert [len(prints) for prints in merge.repeated] == [11]
     assert [(kind, len(prints)) for _, kind, _, prints in merge.compare_prints()] == [(stages.REPEATED, 11)]
-
-
-def test_an_empty_partition_sends_no_state(made: Callable[[str], Any]) -> None:
-    task = made("few").task
-    assert run("partial_sums", job(task), []) == []
-    assert total(run("merged", job(task), []), task).aggregate(task) == Aggregate(task)
 
 
 class Elsewhere:
