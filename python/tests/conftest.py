@@ -7,8 +7,6 @@ import os
 import re
 import subprocess
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -40,39 +38,22 @@ def command() -> Command:
 
 
 @pytest.fixture(scope="session")
-def collected() -> Collected:
+def collected(command: Command) -> Collected:
     """Have an aggregator of its own take reports into ``data``: the real one, over HTTP, ended afterwards."""
 
     def collect(data: Path, task_file: Path, reports: bytes) -> None:
-        log, task = data.with_suffix(".log"), Task.from_file(task_file)
-        part = 20_000 * task.report_bytes
+        log, sent = data.with_suffix(".log"), data.with_suffix(".ldpr")
+        sent.write_bytes(reports)
         words = [os.environ["LDP_PCA_BIN"], "serve", "--data", data, "--task", task_file, "--listen", "127.0.0.1:0"]
         # The reports are of the tests' own making.
         words.append("--no-issued-ids")
         with log.open("wb") as output, subprocess.Popen(words, stdout=output, stderr=output) as server:
             try:
-                url = f"{address(log, server)}/tasks/{task.digest}/reports"
-                for start in range(0, len(reports), part):
-                    send(url, reports[start : start + part])
+                command("submit", sent, "--task", task_file, "--url", address(log, server))
             finally:
                 server.terminate()
 
     return collect
-
-
-def send(url: str, reports: bytes) -> None:
-    """Send reports; where the machine is so busy that the aggregator asks for that, again."""
-    request = urllib.request.Request(url, reports, {"Content-Type": "application/octet-stream"})
-    deadline = time.monotonic() + 600
-    while True:
-        try:
-            with urllib.request.urlopen(request) as answer:
-                assert answer.status == 200
-            return
-        except urllib.error.HTTPError as error:
-            if error.code != 503 or time.monotonic() > deadline:
-                raise
-        time.sleep(1)
 
 
 def address(log: Path, server: subprocess.Popen[bytes]) -> str:

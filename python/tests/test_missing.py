@@ -246,12 +246,9 @@ def test_estimators_take_what_is_missing_for_zero(kind: Any, radius: float | Non
     natural = frame.astype(object).where(~holes, pd.NA)
     forms = {
         "NaN": nans,
-        "infinity": np.where(holes, np.inf, rows),
         "masked": np.ma.masked_array(np.where(holes, 9.0, rows), holes),
-        "objects": objects,
         "lists": objects.tolist(),
         "a frame": frame,
-        "a nullable frame": frame.astype("Float64"),
         "a frame of objects": natural,
         "polars": pl.DataFrame(nans, schema=list("abcd")).fill_nan(None),
     }
