@@ -30,26 +30,6 @@ fn an_admin_erases_reports_and_their_bytes_do_not_count_again() {
 }
 
 #[test]
-fn without_an_admin_nothing_is_erased_unless_the_operator_allows_it() {
-    let (_data, server) = serving(config, &[task()]);
-    let all = reports(&task(), 1, 5);
-    server.send(&task(), &bytes_of(&all));
-    server.erase(None, &task(), &all[..1]).refused(401, "token-missing", &["an admin"]);
-    server.erase(Some(COLLECTOR), &task(), &all[..1]).refused(403, "token-role", &["an admin"]);
-    server.erase(Some(&"x".repeat(32)), &task(), &all[..1]).refused(401, "token-unknown", &[]);
-    for (body, status, kind) in [
-        (&br#"{"ids": []}"#[..], 422, "bad-count"),
-        (br#"{"ids": ["12"]}"#, 400, "bad-json"),
-        (br#"{"ids": "12", "task": 1}"#, 400, "bad-json"),
-        (br#"["00112233445566778899aabbccddeeff"]"#, 400, "bad-json"),
-    ] {
-        server.administer("POST", &path(&task(), "/erasures"), body).refused(status, kind, &[]);
-    }
-    server.erase(Some(ADMIN), &other_task(), &all).refused(404, "unknown-task", &[]);
-    assert_eq!(server.records(&task()), 5);
-}
-
-#[test]
 fn a_holder_of_an_id_erases_its_report_where_that_is_open_and_no_others() {
     let open_erasure = Some(RateLimit { per_second: 0.001, burst: 2 });
     let (_data, server) = serving(|data| ServerConfig { open_erasure, ..config(data) }, &[task()]);

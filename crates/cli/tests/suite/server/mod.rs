@@ -29,6 +29,7 @@ mod submit;
 mod tasks;
 mod waves;
 mod wire;
+mod wrong_requests;
 
 use ldp_pca::centring::Centring;
 use ldp_pca::internal::recovery::mean_answer;
@@ -168,70 +169,6 @@ fn bodies_that_are_no_whole_reports_are_refused_whole() {
     let digest = other_task().digest().to_string();
     server.send(&task(), &other).refused(400, "body-length", &["43", &digest[..16]]);
     assert_eq!(server.records(&task()) + server.records(&other_task()), 0);
-}
-
-#[test]
-fn requests_that_make_no_sense_are_problems_with_the_value() {
-    let (_data, server) = serving(config, &[task()]);
-    let body = body_of(10, 5);
-    server.send(&task(), &body);
-    let unknown = other_task().digest().to_string();
-    let upper = task().digest().to_string().to_uppercase();
-    for id in [unknown.as_str(), upper.as_str(), "0", "%C3%A4", "..%2f.."] {
-        for rest in ["", "/status", "/recovery?rank=1"] {
-            server.get(&format!("/tasks/{id}{rest}")).refused(404, "unknown-task", &["GET /tasks"]);
-        }
-        server.post(&format!("/tasks/{id}/reports"), REPORTS, &body).refused(404, "unknown-task", &[]);
-    }
-    server.get(&format!("/tasks/{unknown}")).refused(404, "unknown-task", &[&unknown]);
-    server.get("/nowhere").refused(404, "unknown-path", &[]);
-    server.get(&path(&task(), "/reports")).refused(405, "method-not-allowed", &[]);
-    server.post("/tasks", REPORTS, &body).refused(405, "method-not-allowed", &[]);
-    for media_type in ["application/json", "text/plain; charset=utf-8", ""] {
-        let refused = server.post(&path(&task(), "/reports"), media_type, &body);
-        refused.refused(415, "media-type", &[media_type, REPORTS]);
-    }
-    for coding in ["gzip", "identity, br"] {
-        let headers = [("content-type", REPORTS), ("content-encoding", coding)];
-        let refused = server.request("POST", &path(&task(), "/reports"), &headers, &body);
-        refused.refused(415, "media-type", &["Content-Encoding", coding, "without"]);
-    }
-    let headers = [("content-type", REPORTS), ("content-encoding", "Identity"), ("content-encoding", "gzip")];
-    let refused = server.request("POST", &path(&task(), "/reports"), &headers, &body);
-    refused.refused(415, "media-type", &["Content-Encoding is 'gzip'"]);
-    let numbers = ["0", "5", "-1", "1.5", "two", "", "99999999999999999999"];
-    let penalties = ["-1", "nan", "inf", "Auto", "", "1e999"];
-    let points = ["1", "1001", "-1", "2.5", "all", ""];
-    let (flags, methods) = (["True", "1", "quick", ""], ["pca", "Auto", ""]);
-    for (query, bad, kind, of_value, said) in [
-        ("rank=", &numbers[..], "bad-rank", "", "from 1 to 4"),
-        ("rank=1&penalty=", &penalties, "bad-penalty", "", "auto"),
-        ("rank=1&penalty=auto&path=", &points, "bad-query", "", "from 2 to 1000"),
-        ("rank=1&penalty=auto&baselines=", &flags, "bad-query", "baselines is ", "true or false"),
-        ("rank=1&penalty=auto&held_out=", &flags, "bad-query", "held_out is ", "true or false"),
-        ("rank=1&method=", &methods, "bad-query", "", "must be auto"),
-    ] {
-        for value in bad {
-            let answer = server.recovery(&task(), &format!("{query}{value}"));
-            answer.refused(400, kind, &[&format!("{of_value}'{value}'"), said]);
-        }
-    }
-    for (query, value) in [
-        ("", "no 'rank'"),
-        ("?", "no 'rank'"),
-        ("?rank=1&rank=2", "'rank' twice"),
-        ("?penalty=1", "no 'rank'"),
-        ("?rank=1&penalty=1&penalty=auto", "'penalty' twice"),
-        ("?rank=1&shape=2", "'shape'"),
-        ("?rank=1&path=20", "no 'penalty'"),
-        ("?rank=1&baselines=true", "no 'penalty'"),
-        ("?rank=1&penalty=1&path=20&path=20", "'path' twice"),
-        ("?rank=1&method=auto&method=auto", "'method' twice"),
-        ("?rank=1&method=auto&penalty=auto", "'method' and 'penalty'"),
-        ("?rank=1&method=auto&path=20", "no 'penalty'"),
-    ] {
-        server.get(&path(&task(), &format!("/recovery{query}"))).refused(400, "bad-query", &["?rank=k", value]);
-    }
 }
 
 #[test]
