@@ -168,39 +168,3 @@ fn ready_says_whether_reports_can_be_stored() {
     server.log();
     assert_eq!(folder.run(&ready).code, Some(1));
 }
-
-#[cfg(unix)]
-#[test]
-fn the_doctor_says_what_is_wrong_and_what_to_do() {
-    use std::os::unix::fs::PermissionsExt;
-
-    let folder = Folder::new();
-    let server = Serving::start(&folder, "--data data");
-    let running = format!("doctor --data data --listen {}", server.address);
-    let all = folder.run(&format!("{running} --details"));
-    let all = all.prints(&["ok       folder: data is", "a program has it open", "can store reports"]).stdout;
-    // Without it, what is well is counted.
-    let short = folder.text(&running);
-    let (good, wrong): (Vec<&str>, Vec<&str>) = all.lines().partition(|line| line.starts_with("ok  "));
-    assert!(short.ends_with(&format!("ok       {} checks (--details names them)\n", good.len())), "{short}");
-    assert_eq!(short.lines().count(), wrong.len() + 1, "{short}");
-    // Nobody has its public address without TLS, and with figures for everybody.
-    let found = folder.json(&format!("{running} --url {}", server.url("")));
-    let checks = found["checks"].as_array().unwrap();
-    for check in checks {
-        assert!(check["name"].is_string() && check["message"].is_string(), "{check}");
-        assert!(check["state"] == "ok" || check["state"] == "warning" && check["remedy"].is_string(), "{check}");
-    }
-    let warnings = checks.iter().filter(|check| check["state"] == "warning").count();
-    assert!(warnings >= 3 && found["warnings"] == warnings && found["problems"] == 0, "{found}");
-    let other = folder.run(&format!("doctor --data other --listen {}", server.address));
-    assert!(other.code == Some(1) && other.stdout.contains("does not have the folder open"), "{other:?}");
-    server.log();
-    let alone = "doctor --data data --listen 127.0.0.1:0";
-    folder.run(&format!("{alone} --details")).prints(&["no server has it open", "data/issuing.key can be read"]);
-    fs::set_permissions(folder.path("data/issuing.key"), fs::Permissions::from_mode(0o644)).unwrap();
-    let shared = folder.run(alone);
-    assert!(shared.stdout.starts_with("problem  secrets: ") && shared.stdout.contains("chmod 600 data/issuing.key"));
-    assert_eq!(shared.code, Some(1));
-    assert!(shared.stderr.ends_with("the aggregator has 1 problem: see what to do beside each\n"), "{shared:?}");
-}

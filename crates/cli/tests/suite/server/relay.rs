@@ -270,27 +270,6 @@ fn a_batch_is_kept_where_the_gateway_has_another_key_of_the_same_id() {
 }
 
 #[test]
-fn a_folder_is_for_one_relay_with_one_size_of_batches() {
-    let (folder, aggregator) = aggregator("");
-    let relay = relay(&folder, aggregator.address, 5, "");
-    let line = format!("relay --listen localhost:0 --data relay --gateway {}", aggregator.address);
-    let refused = |rest: &str, code: i32, said: &str| folder.refused(&format!("{line} {rest}"), code, &[said]);
-    refused("--batch 5", 1, "another process holds");
-    drop(relay.log());
-    refused("--batch 4", 1, "the folder was made with batch 5 and bytes 256");
-    refused("--batch 5 --bytes 512", 1, "the folder was made with batch 5 and bytes 256");
-    refused("--batch 1", 2, "hides nobody");
-    refused("--batch 1", 2, "`ldp-pca account --shuffled`");
-    refused("--batch 5 --bytes 300", 2, "256 bytes, 512, 1024");
-    refused("--batch 5 --max-waiting 9", 2, "give 10 or more");
-    folder.write("relay/relay.json", "{}");
-    refused("--batch 5", 1, "relay.json: it is not a relay's");
-    fs::remove_dir_all(folder.path("relay")).unwrap();
-    drop(aggregator.log());
-    refused("--batch 5", 1, "a first start needs the gateway's keys");
-}
-
-#[test]
 fn the_command_line_leaves_reports_with_a_relay() {
     let (folder, aggregator) = aggregator("");
     let mut relay = relay(&folder, aggregator.address, 40, "");
