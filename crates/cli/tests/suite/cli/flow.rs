@@ -45,20 +45,6 @@ fn a_centred_collection_gives_the_mean_and_the_components_about_it() {
 }
 
 #[test]
-fn a_matrix_has_columns_by_position() {
-    let folder = Folder::new();
-    folder.write("m.npy", npy_matrix(&[&[1.0, 7.0, 0.0], &[-2.0, 8.0, 0.0]]));
-    let inferred = folder.gives("schema infer m.npy --categorical c2", json!({"always_zero": ["c3"]}));
-    assert_eq!(inferred["schema"]["columns"][1]["values"], json!(["7", "8"]));
-    // How the text of a sample is read does not matter to a matrix.
-    folder.write("bare.csv", "1;7;0\n-2;8;0\n");
-    for sample in ["m.npy", "bare.csv"] {
-        folder.make_task(&format!("{sample} --categorical c2"), "--epsilon 2");
-        folder.randomize("m.npy --json").gives(json!({"records": 2}));
-    }
-}
-
-#[test]
 fn components_are_the_same_in_every_format() {
     let folder = Folder::with_sums();
     let printed = folder.json("recover a.ldpa -t task.json --rank 2");

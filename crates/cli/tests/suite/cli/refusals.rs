@@ -1,8 +1,6 @@
-//! What may be refused: files for their kind, and no record for what it holds.
+//! No record is refused for what it holds.
 
-use serde_json::json;
-
-use crate::support::{Folder, npy_matrix};
+use crate::support::Folder;
 
 /// The attack: a task declares a free-text question as numeric, and reads who skipped it from who has a report. In a
 /// file of one record nothing that it holds decides.
@@ -112,35 +110,4 @@ fn no_record_decides_whether_randomize_makes_a_report() {
         }
         assert!(!folder.path("bare.ldpr").exists());
     }
-}
-
-#[test]
-fn a_matrix_may_have_missing_values_and_only_one_record_another_width() {
-    let folder = Folder::new();
-    folder.write("sample.csv", "1,2\n3,4\n");
-    folder.make_task("sample.csv", "--epsilon 2");
-    folder.write("holes.npy", npy_matrix(&[&[1.0, 2.0], &[f64::NAN, 1.0], &[0.0, 0.0], &[1.0, f64::INFINITY]]));
-    folder.gives("randomize holes.npy -t task.json -o out.ldpr", json!({"records": 4, "missing_values": 2}));
-    folder.write("wide.npy", npy_matrix(&[&[1.0, 2.0, 3.0]]));
-    let wide = "randomize wide.npy -t task.json -o out.ldpr --force";
-    folder.refused(&format!("{wide} --strict"), 1, &["line 1", "3 fields", "2 columns"]);
-    folder.run(wide).ok();
-    folder.write("wide.npy", npy_matrix(&[&[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0]]));
-    folder.refused(wide, 1, &["line 1", "3 fields", "2 columns", "every row"]);
-}
-
-/// The transcripts have those that are no matrix at all.
-#[test]
-fn matrices_without_a_solution_are_refused() {
-    let folder = Folder::new();
-    let square: [(&str, &[&[f64]], &str); 3] = [
-        ("skew", &[&[1.0, 2.0], &[2.5, 1.0]], "symmetric"),
-        ("nan", &[&[1.0, f64::NAN], &[f64::NAN, 1.0]], "finite"),
-        ("infinite", &[&[f64::INFINITY, 0.0], &[0.0, 1.0]], "finite"),
-    ];
-    for (name, rows, part) in square {
-        folder.write(&format!("{name}.npy"), npy_matrix(rows));
-        folder.refused(&format!("solve {name}.npy --rank 1 --penalty 0.1 -o x.npy"), 1, &[name, part]);
-    }
-    assert!(!folder.path("x.npy").exists());
 }
