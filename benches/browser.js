@@ -167,4 +167,4 @@ function table({ chromium, repetitions, results }) {
   ].join("\n");
 }
 
-await run("browser.js", measureAll, table);
+await run(measureAll, table);

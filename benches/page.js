@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { measure as measureSizes, total } from "../scripts/page-sizes.js";
 import { launchChromium } from "../tests/browser/chromium.js";
 import { serve } from "../tests/browser/serve.js";
-import { align, ROOT, run, traceTasks } from "./command.js";
+import { align, ROOT, run } from "./command.js";
 
 const VISITS = 10;
 /** The browser's own start is over by then: a visitor's browser has been running for a while. */
@@ -72,6 +72,13 @@ async function measure(url) {
   }
 }
 
+/** In a browser's trace the tasks of the thread that has made this mark. */
+function traceTasks(trace, mark) {
+  const { traceEvents } = JSON.parse(trace);
+  const { pid, tid } = traceEvents.find(({ name }) => name === mark);
+  return traceEvents.filter((event) => event.pid === pid && event.tid === tid && event.tdur !== undefined);
+}
+
 function table({ runs, sizes, total }) {
   const head = ["", "first paint", "map", "predicted", "all of ε", "all of n", "over 50 ms", "longest", "own time"];
   const most = (value) => Math.max(...runs.map(value));
@@ -98,4 +105,4 @@ function table({ runs, sizes, total }) {
   ].join("\n");
 }
 
-await run("page.js", measureAll, table);
+await run(measureAll, table);

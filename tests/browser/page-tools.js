@@ -236,11 +236,6 @@ export async function keepBack(page, file) {
   return kept;
 }
 
-/** Answers the first request for `file` with a failure, and the next ones as they should be. */
-export async function failOnce(page, file) {
-  await page.route(file, (route) => route.fulfill({ status: 503 }), { times: 1 });
-}
-
 /** A number as the page writes it: 1,200 or −0.12 or 4.74 × 10⁻⁵. */
 export function parsed(text) {
   const [, digits, exponent = "0"] = text.match(/^([\d.,−-]+)(?: × 10⁻([⁰¹²³⁴⁵⁶⁷⁸⁹]+))?$/) ?? [];

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  assertAccessible, assertFits, enter, eventually, failOnce, hostPage, inEveryView, keepBack, parsed, saved,
+  assertAccessible, assertFits, enter, eventually, hostPage, inEveryView, keepBack, parsed, saved,
   screenshot, tableOf, VIEWS,
 } from "./page-tools.js";
 
@@ -127,7 +127,7 @@ test("a link has it, it is cancelled with the rest, and other settings predict i
 test("a module that does not arrive says so in the curve's place, and is asked for again", async () => {
   const expected = ["404 (Not Found)", "503"];
   const { page } = await host.open({ hash: `methods.html#error&${STATE}`, expected });
-  await failOnce(page, /on-demand-.*\.wasm$/);
+  await page.route(/on-demand-.*\.wasm$/, (route) => route.fulfill({ status: 503 }), { times: 1 });
   await box(page).check();
   await note(page, "epsilon").getByText(/^Two waves are not predicted: the host answers 503 /).waitFor();
   await box(page).uncheck();
