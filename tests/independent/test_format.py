@@ -44,12 +44,6 @@ def refused(what, action, *arguments):
     expect(what, "taken", "refused")
 
 
-def differences(got, expected):
-    """Where two byte strings in hexadecimal differ first, for the message."""
-    at = next((i for i, pair in enumerate(zip(got, expected)) if pair[0] != pair[1]), min(len(got), len(expected)))
-    return f"first difference in byte {at // 2}"
-
-
 # ---------------------------------------------------------------------------------------------------------
 # The vectors
 # ---------------------------------------------------------------------------------------------------------
@@ -69,7 +63,7 @@ def check_tasks(cases):
 
 
 def check_reports(cases):
-    """Digests, reports and aggregates; and that the estimates of those that have one are finite and symmetric."""
+    """Digests, reports and aggregates, and the estimates of those that have one."""
     reports = 0
     for case in cases:
         name, task = case["name"], wire.Task.read(json.dumps(case["task"]))
@@ -80,19 +74,16 @@ def check_reports(cases):
         aggregate = wire.Aggregate(task)
         for number, item in enumerate(case["reports"]):
             report = wire.make_report(task, item["record"], wire.Stream.seeded(bytes.fromhex(item["seed"])))
-            where = differences(report.hex(), item["report"])
-            expect(f"{name}: report {number}, {where}", report.hex(), item["report"])
-            expect(f"{name}: length of report {number}", len(report), task.report_length)
+            expect(f"{name}: report {number}", report.hex(), item["report"])
             aggregate.add(bytes.fromhex(item["report"]))
             reports += 1
         data = bytes.fromhex(case["aggregate"])
-        expect(f"{name}: aggregate, {differences(aggregate.encode().hex(), data.hex())}", aggregate.encode(), data)
+        expect(f"{name}: aggregate", aggregate.encode(), data)
         decoded = wire.Aggregate.decode(task, data)
         expect(f"{name}: read and written", decoded.encode(), data)
         check_merging(name, task, case["reports"], data)
         if "second_moment" in case:
             moments, mean = wire.estimate(task, decoded)
-            check_shape(name, task, moments, mean)
             check_close(f"{name}: second moment", sum(moments, []), case["second_moment"])
             check_close(f"{name}: mean", mean or [], case["mean"])
         check_strict(name, task, bytes.fromhex(case["reports"][0]["report"]), data)
@@ -147,19 +138,10 @@ def check_components(cases):
     return f"{sum(len(case['records']) for case in cases)} records, {len(changes)} refusals"
 
 
-def check_shape(name, task, moments, mean):
-    """An estimate's shape: finite, symmetric, with a mean just where there is centring."""
-    d = task.features
-    expect(f"{name}: size", [len(row) for row in moments], [d] * d)
-    expect(f"{name}: finite", all(math.isfinite(a) for row in moments for a in row), True)
-    expect(f"{name}: symmetric", moments, [list(column) for column in zip(*moments)])
-    expect(f"{name}: mean", mean is not None and all(map(math.isfinite, mean)), task.centring is not None)
-
-
 def check_close(what, found, expected):
     """Numbers that are the same to a part in 10^6 of the largest, as far as integrals are computed there and here."""
     largest = max(map(abs, expected), default=0.0)
-    far = [abs(a - b) for a, b in zip(found, expected) if abs(a - b) > 1e-6 * largest]
+    far = [abs(a - b) for a, b in zip(found, expected) if not abs(a - b) <= 1e-6 * largest]
     expect(f"{what}: {far[:3]}", [len(found), far], [len(expected), []])
 
 
