@@ -48,7 +48,7 @@ fn run(folder: &Folder, aggregator: Option<&Serving>, content: &str) -> usize {
     let entries = content.split("\n$ ").skip(1);
     for entry in entries.clone() {
         let (command, expected) = entry.split_once('\n').unwrap_or((entry, ""));
-        let run = folder.shell(&format!("URL={url}\n{command}"));
+        let run = folder.shell(&format!("export URL={url}\n{command}"));
         let found = shown(&run);
         assert!(fits(&found, expected), "$ {command}\n{found}\nis not\n{expected}");
         assert!(is_short(command, &run), "$ {command}\n{found}\nhas more than {LINES} lines");

@@ -3,29 +3,9 @@
 use super::harness::*;
 
 #[test]
-fn a_server_with_an_empty_folder_gets_its_task_by_the_command_that_it_names() {
-    let folder = task_folder();
-    let server = Serving::start(&folder, "--data new/data");
-    folder.write("settings.json", "{\"minimum_batch\": 7}");
-    let put = format!("task put task.json --url {} --token-file", server.url(""));
-    let (by_admin, digest) = (format!("{put} new/data/admin.token"), task().digest().to_string());
-    folder.run(&by_admin).prints(&["collects for it", &digest]);
-    let by_admin = format!("{by_admin} --settings settings.json");
-    folder.run(&format!("{by_admin} --json")).gives(json!({"created": false, "task": digest}));
-    assert_eq!(server.status(&task())["minimum_batch"], 7);
-    server.recovery(&task(), "rank=1").refused(401, "token-missing", &[]);
-    // What would change, without changing it.
-    folder.write("settings.json", "{\"minimum_batch\": 8, \"expires\": \"2096-10-02T07:06:40Z\"}");
-    folder.run(&format!("{by_admin} --dry-run")).prints(&[
-        "minimum_batch: 7, then 8",
-        "expires: not set, then 4000000000",
-        "nothing was changed",
-    ]);
-    assert_eq!(server.status(&task())["minimum_batch"], 7);
-    folder.write("settings.json", "{\"minimum\": 7}");
-    folder.refused(&by_admin, 1, &["settings.json", "`minimum`"]);
-    folder.refused(&format!("{put} new/data/collector.token"), 1, &["403", "an admin's token"]);
-    let log = server.log();
+fn a_start_says_how_to_give_it_a_task_and_what_is_less_safe() {
+    let folder = Folder::new();
+    let log = Serving::start(&folder, "--data new/data").log();
     assert!(log.contains("no task yet: ldp-pca task put") && log.contains("admin.token"), "{log}");
     // The helper takes reports with ids of their own.
     assert!(log.contains("less safe than the default: issued_ids = false: "), "{log}");
