@@ -8,7 +8,7 @@ const TABLE: &str = include_str!("wrong-requests.txt");
 
 #[test]
 fn every_wrong_request_is_a_problem_that_names_what_is_wrong_and_changes_nothing() {
-    let (_data, server) = serving(config, &[task()]);
+    let (_data, server) = serving(|data| ServerConfig { open_recovery: false, ..config(data) }, &[task()]);
     server.send(&task(), &body_of(10, 5));
     let (digest, json) = (task().digest().to_string(), task().to_json());
     let settings = || server.status(&task())["settings"].clone();
@@ -22,6 +22,9 @@ fn every_wrong_request_is_a_problem_that_names_what_is_wrong_and_changes_nothing
         ("OF_VERSION_7", json.replace("\"version\":1", "\"version\":7")),
         ("Bearer ADMIN", format!("Bearer {ADMIN}")),
         ("Bearer COLLECTOR", format!("Bearer {COLLECTOR}")),
+        ("CUT_ADMIN", ADMIN[1..].to_owned()),
+        ("LONG_ADMIN", format!("{ADMIN}x")),
+        ("UPPER_ADMIN", ADMIN.to_uppercase()),
     ];
     let text = names.iter().fold(TABLE.to_owned(), |text, (name, value)| text.replace(*name, value));
     let rows: Vec<&str> = text.trim_end().split("\n\n").filter(|row| !row.starts_with('#')).collect();
@@ -37,6 +40,9 @@ fn every_wrong_request_is_a_problem_that_names_what_is_wrong_and_changes_nothing
         println!("{row}");
         let answer = server.request(method, path, &fields, body.as_bytes());
         answer.refused(status.parse().unwrap(), kind, &parts.split(" | ").collect::<Vec<_>>());
+        for token in fields.iter().filter_map(|(_, value)| value.strip_prefix("Bearer ")) {
+            assert!(token.len() < 2 || !answer.text().contains(token), "an answer repeats no token");
+        }
     }
     assert_eq!(server.get("/tasks").json()["tasks"], json!([digest]));
     assert_eq!((server.records(&task()), settings()), (5, before));
