@@ -99,14 +99,6 @@ impl Folder {
         Run::of(line, self.command(line.split_whitespace()).stdin(input).output().unwrap())
     }
 
-    /// Runs it with this coming through a pipe.
-    pub(crate) fn piped(&self, line: &str, input: &[u8]) -> Run {
-        let mut command = self.command(line.split_whitespace());
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(input).unwrap();
-        Run::of(line, child.wait_with_output().unwrap())
-    }
-
     /// Runs it with a pipe as its standard output that nobody reads.
     pub(crate) fn unread(&self, line: &str) -> Run {
         Run::of(line, self.command(line.split_whitespace()).stdout(closed_pipe()).output().unwrap())
