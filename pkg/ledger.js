@@ -394,8 +394,8 @@ function seenIn(name) {
 
 /**
  * The disk's content under a name: `change` as in {@link transact}, and `close`. A connection that the browser closed
- * is opened again, once per call. Nobody knows whether the change that it broke off is on the disk: the change is made
- * anew, from what is there by then.
+ * is opened again, twice at most per call: the browser may still be closing all that are open. Nobody knows whether the
+ * change that it broke off is on the disk: the change is made anew, from what is there by then.
  */
 async function openDatabase(name) {
   const known = seenIn(name);
@@ -407,14 +407,14 @@ async function openDatabase(name) {
     database = await connect(name);
     if (isClosed) database.close();
   };
-  const change = async (edit) => {
+  const change = async (edit, left = 2) => {
     const used = database;
     try {
       return await transact(used, known, edit).catch(async (cause) => {
         const isLost = cause === null || LOST.includes(cause?.name);
-        if (isClosed || !isLost) throw cause;
+        if (!isLost || isClosed || left < 1) throw cause;
         if (used === database) await (opening ??= reopen().finally(() => (opening = undefined)));
-        return transact(database, known, edit);
+        return change(edit, left - 1);
       });
     } catch (cause) {
       throw denied(cause);

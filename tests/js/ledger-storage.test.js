@@ -302,13 +302,13 @@ test("what the browser broke off is made anew from what is there: it spends once
   }
 });
 
-test("what is lost a second time is an error, and a later call opens the disk again", async () => {
+test("what is lost a third time is an error, and a later call opens the disk again", async () => {
   const ledger = await open();
   const loss = { error: new DOMException("broken off", "AbortError"), isWritten: false };
-  disk.losses = [loss, loss];
+  disk.losses = [loss, loss, loss];
   const booked = ledger.report(randomizerOf(1), RECORD, { url });
   await assert.rejects(booked, denied("AbortError: broken off", "AbortError"));
-  assert.equal(asked("open").length, 2);
+  assert.equal(asked("open").length, 3);
   disk.opening = "fails";
   await assert.rejects(ledger.status(), denied("UnknownError: the disk is broken", "UnknownError"));
   disk.opening = "works";
