@@ -806,7 +806,7 @@ fn is_read_only(path: &Path) -> bool {
 /// written: then a power cut would leave the file without the log that completes it.
 fn rewrite_log(folder: &Path) -> io::Result<()> {
     let path = folder.join(LOG);
-    if !path.exists() {
+    if !path.try_exists()? {
         return Ok(());
     }
     let (mut from, mut to) = (fs::File::open(&path)?, fs::File::options().write(true).open(&path)?);
