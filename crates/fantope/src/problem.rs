@@ -420,7 +420,7 @@ mod tests {
             prop_assert!((projection.weights.sum() - rank.value() as f64).abs() <= 1e-13);
             for (weight, value) in projection.weights.iter().zip(&symmetric_eigenvalues(&matrix).unwrap()) {
                 let clamped = (value - projection.threshold).clamp(0.0, 1.0);
-                prop_assert!((weight - clamped).abs() <= 1e-11 * scale.max(1.0), "{} {}", weight, clamped);
+                prop_assert!((weight - clamped).abs() <= 1e-12 * scale.max(1.0), "{} {}", weight, clamped);
             }
             let again = project_onto_fantope(&projection.matrix, rank).unwrap().matrix;
             prop_assert!((again - &projection.matrix).norm() <= 1e-12);
