@@ -49,7 +49,7 @@ impl RecoverResult {
             trust.other.as_ref().map(|other| changed(other, answer, unit, details)),
             self.refined.as_ref().map(|facts| refined::text(facts, details)),
             mean(answer, details),
-            Some(explained(answer, unit, details)).filter(|text| details || !text.starts_with("explained")),
+            explained(answer, unit, details),
             found.sparse.as_ref().map(|found| sparse(answer, found, unit, details)),
             thresholded(answer),
             trust.hostile.as_ref().filter(is_told).map(|pull| hostile_text(pull, Some(unit))),
@@ -182,24 +182,25 @@ pub(crate) fn what_about(centred: bool) -> &'static str {
 }
 
 /// What the components hold together; in `details` also the total that shares are of.
-fn explained(answer: &Answer, unit: Unit, details: bool) -> String {
+fn explained(answer: &Answer, unit: Unit, details: bool) -> Option<String> {
     let Some(total) = answer.found.total_variance else {
-        return format!("variances   {SQUARES}\n");
+        return Some(format!("variances   {SQUARES}\n"));
     };
     let total = fixed(total, 4);
     let error = answer.trust.total_variance_error.map(|error| format!(" ± {}", fixed(error, 4))).unwrap_or_default();
     let bound = if error.is_empty() { "" } else { " (a bound on its standard error)" };
     let what = if answer.asked.centred { "about the mean" } else { "about zero" };
     match &answer.found.explained_variance {
-        Some(shares) if unit.is_share() => {
-            let which = if details { format!(", which is {total}{error}{bound} {SQUARES}") } else { String::new() };
-            let explained = percent(shares.iter().sum());
-            format!("explained   {explained} of the total variance of the bounded records {what}{which}\n")
-        }
-        _ => format!(
+        Some(_) if unit.is_share() && !details => None,
+        Some(shares) if unit.is_share() => Some(format!(
+            "explained   {} of the total variance of the bounded records {what}, which is {total}{error}{bound} \
+             {SQUARES}\n",
+            percent(shares.iter().sum())
+        )),
+        _ => Some(format!(
             "variances   {SQUARES}: the total, {total}{error}{bound}, stands out from the noise too little to \
              give shares of it\n"
-        ),
+        )),
     }
 }
 
